@@ -1,0 +1,3 @@
+//! placeholder
+pub mod machine;
+pub mod reference;

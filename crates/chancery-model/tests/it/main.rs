@@ -1,0 +1,3 @@
+//! Tests of the model from outside, in one binary.
+
+mod machine;

@@ -1,0 +1,12 @@
+-- owner: chancery_owner
+-- promise: a partition cannot be emptied behind its table's back: row triggers reach partitions by themselves, TRUNCATE
+--          triggers do not.
+create or replace function event.guard_partition(p_name text) returns void
+language plpgsql
+as $$
+begin
+  execute format('create or replace trigger %I before truncate on event.%I for each statement execute function internal.refuse_direct_write(%L)',
+                 p_name || '_is_never_emptied', p_name, 'RS016');
+  execute format('alter table event.%I enable always trigger %I', p_name, p_name || '_is_never_emptied');
+end
+$$;

@@ -1,0 +1,15 @@
+-- promise: the compiled columns of transition_def say what login_actor_class, guard_def and event_type_registry say.
+--          Called whenever one of them changes; a test compares them.
+create or replace function fsm.compile_transitions() returns void
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  update fsm.transition_def t
+     set login_roles = c.login_roles, config_rules = c.config_rules, event_active = c.event_active,
+         payload_has_required = c.payload_has_required
+    from fsm.v_compiled_transition c
+   where c.transition_id = t.transition_id
+     and (t.login_roles, t.config_rules::text, t.event_active, t.payload_has_required)
+         is distinct from (c.login_roles, c.config_rules::text, c.event_active, c.payload_has_required);
+end
+$$;

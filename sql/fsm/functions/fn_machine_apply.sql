@@ -1,0 +1,54 @@
+-- promise: the machine stands in the registry as its file says, and is active if asked and all its guards are registered.
+--          The same definition again changes nothing. A version that has runs is never edited.
+-- callers: chancery_migrator (the operator); the definition was checked by chancery-model before it came here, and what can
+--          be held by rows is held here again
+-- locks: the machine's row (update), so that no run is born from a version while it is replaced
+-- refuses with: RS019 version has runs, RS020 definition is not sound, RS021 guard not registered, RE003 schema outside the subset,
+--               RE005 event type registered otherwise
+create or replace function fsm.fn_machine_apply(p_definition jsonb, p_sha256 text, p_applied_by text, p_activate boolean) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_id text := (p_definition ->> 'machine') || '@' || (p_definition ->> 'version');
+  v_old record;
+  v_outcome text := 'created';
+  v_missing jsonb;
+begin
+  -- One application at a time: they are rare, and two at once could both find "no active version".
+  perform pg_advisory_xact_lock(hashtextextended('fsm.fn_machine_apply', 0));
+  select m.definition_sha256, m.active, m.scope into v_old
+    from fsm.state_machine_def m where m.state_machine_id = v_id for update;
+  if v_old.definition_sha256 = p_sha256 then
+    v_outcome := 'unchanged';
+  else
+    if v_old.definition_sha256 is not null then
+      if exists (select from fsm.transition_log l where l.state_machine_id = v_id)
+         or exists (select from fsm.run r where r.state_machine_id = v_id) then
+        perform internal.refuse(internal.problem('RS019', jsonb_build_object('machine', v_id)));
+      end if;
+      perform fsm.drop_definition(v_id);
+      v_outcome := 'replaced';
+    end if;
+    perform fsm.store_definition(v_id, p_definition, p_sha256, p_applied_by);
+  end if;
+
+  select jsonb_agg(distinct g.id) into v_missing
+    from fsm.transition_def t, unnest(t.guard_ids) g (id)
+   where t.state_machine_id = v_id and not exists (select from fsm.guard_def d where d.guard_id = g.id);
+  if p_activate then
+    if v_missing is not null then
+      perform internal.refuse(internal.problem('RS021', jsonb_build_object('machine', v_id, 'guards', v_missing)));
+    end if;
+    if not exists (select from fsm.state_machine_def m where m.state_machine_id = v_id and m.active) then
+      update fsm.state_machine_def set active = false
+       where active and scope = p_definition ->> 'scope' and name = p_definition ->> 'machine';
+      update fsm.state_machine_def set active = true where state_machine_id = v_id;
+      v_outcome := case v_outcome when 'unchanged' then 'activated' else v_outcome end;
+    end if;
+  end if;
+  return jsonb_build_object(
+    'machine', v_id, 'outcome', v_outcome,
+    'active', (select m.active from fsm.state_machine_def m where m.state_machine_id = v_id),
+    'guards_not_registered', coalesce(v_missing, '[]'));
+end
+$$;

@@ -1,0 +1,103 @@
+-- promise: one move of one run, whole or not at all: compare-and-set of the state, log row, outbox event. The verdict of
+--          a key that was used before is given again. Problems are returned, not raised: the door decides what to do.
+-- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
+-- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
+create or replace function fsm.move(
+  p_run_id uuid, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text,
+  p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text, p_idempotency_key text,
+  p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea
+) returns fsm.move_result
+language plpgsql
+as $$
+declare
+  v_result fsm.move_result;
+  v_run fsm.run_row;
+  v_verdict fsm.verdict;
+  v_evidence text;
+  v_log_id uuid;
+  v_at timestamptz;
+  v_seq bigint;
+  v_hash bytea;
+begin
+  -- The cheap form of what request_problems asks in full.
+  if p_idempotency_key is null or length(p_idempotency_key) not between 1 and 200 or p_principal is null
+     or jsonb_typeof(p_evidence) is distinct from 'object' or p_evidence ? 'event' or pg_column_size(p_evidence) > 4096 then
+    v_result.problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
+    if v_result.problems is not null then
+      return v_result;
+    end if;
+  end if;
+
+  loop
+    v_run := fsm.run_peek(p_run_kind, p_run_id);
+    if v_run.state_machine_id is null then
+      v_result.problems := coalesce(
+        fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal),
+        internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id)));
+      return v_result;
+    end if;
+    v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+                              p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+
+    -- lock: a guard that reads other rows is asked again once those rows cannot change under it. Without this a step was
+    -- seen to complete beside its unfinished task: both transactions read before either wrote. (History cannot change
+    -- without the run's seq, which the compare-and-set checks; config is a setting, not a fact of a run.)
+    if v_verdict.problems is null and not v_verdict.reads <@ array['history', 'config', 'now'] then
+      v_run := fsm.lock_reads(p_run_kind, p_run_id, v_run.parent_run_id, v_verdict.reads);
+      v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+                                p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+    end if;
+    if v_verdict.problems is not null then
+      -- A repeated request need not be allowed any more; its first answer stands.
+      v_result := fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
+                             p_principal, p_idempotency_key, p_reason, p_artefact_digest);
+      if v_result.replayed is null then
+        v_result.problems := v_verdict.problems;
+      end if;
+      return v_result;
+    end if;
+
+    -- act: the chain hash is over what is stored, so it is made before the row is
+    v_at := internal.now();
+    v_seq := v_run.seq + 1;
+    v_log_id := internal.uuid_v7();
+    v_evidence := internal.canonical_json(p_evidence);
+    v_hash := internal.log_hash(
+      p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state, p_to_state,
+      p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
+      p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash);
+
+    -- A miss means that the key was used before, or that someone moved the run since we looked.
+    if fsm.run_cas(p_run_kind, p_run_id, p_idempotency_key, v_run.seq, p_to_state, v_verdict.facet, v_seq, v_hash, v_at) then
+      -- record
+      insert into fsm.transition_log (
+        run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, principal, actor_class,
+        trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
+        at, prev_hash, hash)
+      values (
+        p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state,
+        p_to_state, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
+        p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash, v_hash);
+      if v_verdict.event_type is not null then
+        insert into event.event_outbox (
+          event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)
+        values (
+          v_log_id, v_at, v_verdict.event_type, p_run_kind, p_run_id, v_seq, p_principal, v_run.trace_id,
+          v_run.correlation_id, v_verdict.payload);
+      end if;
+      v_result.transition_id := v_verdict.transition_id;
+      v_result.from_state := v_verdict.from_state;
+      v_result.event_type := v_verdict.event_type;
+      v_result.seq := v_seq;
+      v_result.hash := v_hash;
+      v_result.replayed := false;
+      return v_result;
+    end if;
+    v_result := fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
+                           p_principal, p_idempotency_key, p_reason, p_artefact_digest);
+    if v_result.replayed is not null then
+      return v_result;
+    end if;
+  end loop;
+end
+$$;

@@ -1,0 +1,35 @@
+-- promise: one problem for each guard that does not hold; an empty array when all do. A guard that cannot be answered
+--          (missing field, wrong type) does not hold.
+-- locks: none; the caller locked what the guards declare they read
+create or replace function fsm.refusing_guards(
+  p_run_kind text, p_run_id uuid, p_run fsm.run_row, p_guard_ids text[], p_config_rules jsonpath[], p_reads text[], p_evidence jsonb,
+  p_principal text, p_principal_kind text, p_actor_class text
+) returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_context jsonb;
+  v_guard record;
+  v_problems jsonb := '[]';
+begin
+  v_context := jsonb_build_object(
+    'run', jsonb_build_object(
+      'id', p_run_id, 'kind', p_run_kind, 'machine', p_run.state_machine_id, 'state', p_run.state_code, 'seq', p_run.seq,
+      'data', p_run.facts, 'started_by', p_run.started_by),
+    'evidence', p_evidence,
+    'actor', jsonb_build_object('principal', p_principal, 'kind', p_principal_kind, 'class', p_actor_class));
+  if p_reads <> '{}' then
+    v_context := fsm.widen_context(v_context, p_run, p_run_id, p_reads);
+  end if;
+  for v_n in 1 .. cardinality(p_guard_ids) loop
+    -- Null is a predicate's place among the compiled rules.
+    continue when jsonb_path_match(v_context, p_config_rules[v_n], '{}', true);
+    select g.guard_name, g.guard_kind, g.rule, g.predicate_fn, g.description
+      into v_guard from fsm.guard_def g where g.guard_id = p_guard_ids[v_n];
+    continue when v_guard.guard_kind = 'predicate_fn' and fsm.ask_predicate(v_guard.predicate_fn, v_context);
+    v_problems := v_problems || internal.problem('RS006', jsonb_build_object(
+      'guard', v_guard.guard_name, 'rule', coalesce(v_guard.rule::text, v_guard.predicate_fn), 'means', v_guard.description));
+  end loop;
+  return v_problems;
+end
+$$;

@@ -1,0 +1,27 @@
+-- promise: what is wrong with a request before any run is looked at; null when nothing is.
+create or replace function fsm.request_problems(p_run_kind text, p_evidence jsonb, p_idempotency_key text, p_principal text) returns jsonb
+language plpgsql stable
+as $$
+begin
+  if p_idempotency_key is null or btrim(p_idempotency_key) = '' or length(p_idempotency_key) > 200 then
+    return internal.problem('RS013', jsonb_build_object('max_length', 200));
+  end if;
+  if p_evidence is null or jsonb_typeof(p_evidence) <> 'object' then
+    return internal.problem('RS014', jsonb_build_object('expected', 'object', 'given', coalesce(jsonb_typeof(p_evidence), 'nothing')));
+  end if;
+  if p_evidence ? 'event' and jsonb_typeof(p_evidence -> 'event') <> 'object' then
+    return internal.problem('RS014', jsonb_build_object('member', 'event', 'expected', 'object', 'given', jsonb_typeof(p_evidence -> 'event')));
+  end if;
+  if octet_length(p_evidence::text) >
+     (select (c.value #>> '{}')::int from config.dot_config c where c.key = 'fsm.evidence.max_bytes') then
+    return internal.problem('RS014', jsonb_build_object('expected', 'small evidence', 'given_bytes', octet_length(p_evidence::text)));
+  end if;
+  if not fsm.is_run_kind(p_run_kind) then
+    return internal.problem('RS002', jsonb_build_object('run_kind', p_run_kind));
+  end if;
+  if p_principal is null then
+    return internal.problem('RI001', '{"principal": null}');
+  end if;
+  return null;
+end
+$$;

@@ -1,0 +1,9 @@
+create or replace view fsm.v_compiled_transition with (security_barrier) as
+select t.transition_id,
+       array(select l.login_role from identity.login_actor_class l where l.actor_class = t.actor_class order by 1) as login_roles,
+       array(select g.rule from unnest(t.guard_ids) with ordinality u (id, n) left join fsm.guard_def g on g.guard_id = u.id order by u.n) as config_rules,
+       coalesce(e.active, false) as event_active,
+       coalesce(e.payload_schema ? 'required', false) as payload_has_required
+  from fsm.transition_def t
+  left join event.event_type_registry e on e.event_type = t.emitted_event_type;
+comment on view fsm.v_compiled_transition is 'What fsm.compile_transitions writes into transition_def.';

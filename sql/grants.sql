@@ -1,0 +1,50 @@
+-- The entire privilege matrix. Tables are private: the definer reads and writes them, evidence it can only append;
+-- logins get doors (EXECUTE) and views (SELECT), nothing else.
+
+-- definer → tables
+grant select, insert, update on config.message to chancery_definer;
+grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
+grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
+grant select, insert, update on identity.principal to chancery_definer;
+grant select, insert on identity.identity_log to chancery_definer;
+grant select, insert, update (revoked_at, revoke_reason) on identity.signing_key to chancery_definer;
+grant select, insert on event.event_type_registry, event.event_outbox, event.event_position, event.event_sequenced,
+  event.event_validation_audit to chancery_definer;
+grant select, insert, update on event.sequencer_cursor to chancery_definer;
+grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
+  to chancery_definer;
+grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
+grant update (login_roles, config_rules, event_active, payload_has_required) on fsm.transition_def to chancery_definer;
+grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
+grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
+grant select, insert on fsm.transition_log to chancery_definer;
+-- guards read, nothing more
+grant select on fsm.run, fsm.transition_log, fsm.state_def to chancery_guard;
+
+-- logins → schemas
+grant usage on schema internal, config, identity, event, fsm to
+  chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+
+-- logins → doors
+grant execute on function
+  fsm.fn_state_transition_apply(uuid, text, text, text, text, text, text, jsonb, text, text, text, bytea, uuid, bytea),
+  fsm.fn_state_transition_apply_batch(jsonb),
+  fsm.fn_state_transition_validate(uuid, text, text, text, text, text, text, jsonb, text),
+  event.fn_event_validation_record(text, text, jsonb)
+  to chancery_app, cutter_exec, cutter_verify, cutter_review;
+grant execute on function
+  fsm.fn_run_start(uuid, text, jsonb, text, text, text, jsonb, text, text, text, uuid, text, text, uuid, bytea),
+  event.fn_sequence_events(integer)
+  to chancery_app;
+grant execute on function event.fn_ensure_partitions(integer) to chancery_definer;
+-- A new partition gets the triggers of its table, made by the owner.
+grant execute on function internal.refuse_direct_write() to chancery_owner;
+
+-- logins → views
+grant select on fsm.v_run, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on config.refusal, config.message, internal.release, internal.migration
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+
+-- A backup reads every table and writes none.
+grant select on all tables in schema internal, config, identity, event, fsm, audit to chancery_backup;

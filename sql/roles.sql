@@ -1,0 +1,33 @@
+-- The roles of the product. Run by an administrator, repeatable, outside the release transaction:
+-- roles belong to the whole cluster, so two databases that migrate at once would race here.
+-- Owners cannot log in; no login owns anything, is superuser, or may create roles (RELIABILITY §2.3).
+do $roles$
+declare
+  v_role text;
+begin
+  -- serialised by the caller, which holds an advisory lock in the database "postgres"
+  foreach v_role in array array['chancery_owner', 'chancery_definer', 'chancery_guard'] loop
+    if not exists (select from pg_roles where rolname = v_role) then
+      execute format('create role %I nologin', v_role);
+    end if;
+    execute format('alter role %I nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);
+  end loop;
+  foreach v_role in array array['chancery_app', 'chancery_migrator', 'chancery_backup', 'auditor_ro',
+                                'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro'] loop
+    if not exists (select from pg_roles where rolname = v_role) then
+      execute format('create role %I login', v_role);
+    end if;
+    execute format('alter role %I login nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);
+    -- A forgotten transaction holds locks and the vacuum horizon; a hung statement holds a person.
+    execute format('alter role %I set idle_in_transaction_session_timeout = %L', v_role, '60s');
+    execute format('alter role %I set lock_timeout = %L', v_role, '10s');
+    execute format('alter role %I set search_path = %L', v_role, '');
+  end loop;
+  foreach v_role in array array['chancery_app', 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro'] loop
+    execute format('alter role %I set statement_timeout = %L', v_role, '60s');
+  end loop;
+end
+$roles$;
+
+-- The migrator may become the owners; nobody else may.
+grant chancery_owner, chancery_definer, chancery_guard to chancery_migrator;
