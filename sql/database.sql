@@ -15,3 +15,5 @@ $database$;
 alter default privileges for role chancery_owner revoke execute on functions from public;
 alter default privileges for role chancery_definer revoke execute on functions from public;
 alter default privileges for role chancery_guard revoke execute on functions from public;
+-- Partitions are made later; a backup reads them like everything else.
+alter default privileges for role chancery_owner grant select on tables to chancery_backup;

@@ -41,10 +41,11 @@ grant execute on function event.fn_ensure_partitions(integer) to chancery_define
 grant execute on function internal.refuse_direct_write() to chancery_owner;
 
 -- logins → views
-grant select on fsm.v_run, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
+grant select on fsm.v_run, fsm.v_run_facts, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on config.refusal, config.message, internal.release, internal.migration
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 -- A backup reads every table and writes none.
 grant select on all tables in schema internal, config, identity, event, fsm, audit to chancery_backup;
+grant select on all sequences in schema internal, config, identity, event, fsm, audit to chancery_backup;

@@ -1,1 +1,11 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
+
+pub mod audit;
+pub mod event;
+pub mod identity;
+pub mod registry;
+pub mod run;
+
+mod error;
+
+pub use error::Error;

@@ -1,1 +1,11 @@
-//! placeholder
+#![doc = include_str!("../README.md")]
+
+mod cluster;
+mod database;
+mod machines;
+mod waiting;
+
+pub use cluster::TestCluster;
+pub use database::TestDb;
+pub use machines::{as_custom, repo_path, shipped};
+pub use waiting::until;

@@ -9,7 +9,7 @@ declare
   v_id bigint;
 begin
   if p_code is null or p_code not in ('RE001', 'RE002') or p_event_type is null then
-    perform internal.refuse(internal.problem('RE004', jsonb_build_object('code', p_code)));
+    perform internal.refuse(internal.problem('RE004', jsonb_build_object('given', p_code)));
   end if;
   insert into event.event_validation_audit (at, login_role, event_type, code, facts)
   values (internal.now(), session_user, p_event_type, p_code, coalesce(p_facts, '{}'))

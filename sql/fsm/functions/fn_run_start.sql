@@ -52,7 +52,7 @@ begin
     select r.state_machine_id, r.data, r.parent_run_id, l.idempotency_key, m.initial_state into v_existing
       from fsm.run r
       join fsm.transition_log l on l.run_id = r.run_id and l.seq = 1
-      join fsm.state_machine_def m using (state_machine_id)
+      join fsm.state_machine_def m on m.state_machine_id = r.state_machine_id
      where r.run_id = p_run_id;
     -- Replay compares the birth row; what it does not hold is compared here.
     if v_existing.idempotency_key is distinct from p_idempotency_key or v_existing.data <> p_data
@@ -64,7 +64,7 @@ begin
   end if;
 
   v_result := fsm.move(p_run_id, 'custom', null, v_machine.initial_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
-                       p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature);
+                       p_principal, p_idempotency_key, p_reason, fsm.run_digest(p_run_id), p_key_id, p_signature);
   if v_result.problems is not null then
     perform internal.refuse(v_result.problems);
   end if;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::file::{
     DeclaredState, DeclaredTransition, Derived, Event, File, Guard, Invariant, Rollup, Text,
@@ -12,7 +12,7 @@ use super::file::{
 use super::vocabulary::{ActorClass, BIRTH, Scope, SemanticClass, TriggerKind};
 
 /// A machine with every list multiplied out.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Definition {
     pub machine: String,
     pub scope: Scope,
@@ -30,7 +30,7 @@ pub struct Definition {
 }
 
 /// A state with its ordinal and the keys of its texts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct State {
     pub code: String,
     /// 1-based place in the file.
@@ -48,7 +48,7 @@ pub struct State {
 }
 
 /// A facet with the key of its text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Facet {
     pub code: String,
     pub ordinal: u32,
@@ -57,7 +57,7 @@ pub struct Facet {
 }
 
 /// One stored row: one way for one actor class from one state to one other.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transition {
     /// `<machine>@<version>#<label>:<from or ∅>><to>/<actor>`.
     pub transition_id: String,
@@ -82,7 +82,7 @@ pub struct Transition {
 }
 
 /// One text in one language.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Message {
     pub key: String,
     pub locale: String,
@@ -93,6 +93,24 @@ impl Definition {
     /// The id under which the registry knows this version: `<machine>@<version>`.
     pub fn id(&self) -> String {
         format!("{}@{}", self.machine, self.version)
+    }
+
+    /// The definition that a document of the registry holds.
+    ///
+    /// # Errors
+    /// When the document is of another shape than this crate writes.
+    pub fn from_document(document: &serde_json::Value) -> Result<Self, serde_json::Error> {
+        let mut definition = Self::deserialize(document)?;
+        // The document does not say which rows were one declaration. In the registry labels are unique, and the rows of one
+        // stand together.
+        let mut declaration = 0;
+        for index in 1..definition.transitions.len() {
+            if definition.transitions[index].label != definition.transitions[index - 1].label {
+                declaration += 1;
+            }
+            definition.transitions[index].declaration = declaration;
+        }
+        Ok(definition)
     }
 
     /// The state of that code.

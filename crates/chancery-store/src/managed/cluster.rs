@@ -16,6 +16,8 @@ use super::secrets::{self, Secret};
 use super::{files, initialise, settings, socket, wait};
 
 const LOG_ROTATES_AT: u64 = 10 * 1024 * 1024;
+/// How long a server that says it is ready may take to answer.
+const FIRST_ANSWER: Duration = Duration::from_secs(5);
 const LOG_LINES_IN_ERRORS: usize = 20;
 
 /// What the server logs, in the C locale, while it repairs itself after a crash.
@@ -190,9 +192,7 @@ impl Cluster {
         let pid = self.launch(log_begins_at)?;
         if self.log_shows_recovery(log_begins_at) {
             recovered.push(
-                "the server had not been shut down; it replayed its write-ahead log and lost no \
-                 committed transaction"
-                    .to_owned(),
+                "the server had not been shut down: it replayed its write-ahead log".to_owned(),
             );
         }
         Ok(Started { pid, already_running: false, created, recovered })
@@ -276,7 +276,7 @@ impl Cluster {
         match postmaster::holder(&data)? {
             Holder::Nobody | Holder::Remains(_) => Ok(None),
             Holder::Server(PidFile { pid, phase, .. }) => match phase {
-                Phase::Ready => Ok(Some(pid)),
+                Phase::Ready => self.wait_until_ready(self.options.deadline),
                 Phase::Starting => self.wait_until_ready(self.options.recovery_deadline),
                 Phase::SingleUser => Err(Error::SingleUser { pid, data_dir: data }),
                 Phase::Stopping => {
@@ -342,7 +342,7 @@ impl Cluster {
         let more = if self.log_shows_recovery(log_begins_at) {
             self.options.recovery_deadline
         } else {
-            Duration::ZERO
+            FIRST_ANSWER
         };
         let ready = self.wait_until_ready(more)?;
         ready.ok_or_else(|| Error::Start {
@@ -355,9 +355,14 @@ impl Cluster {
     /// The process number of the ready server; `None` when there is no server (any more).
     fn wait_until_ready(&self, limit: Duration) -> Result<Option<i32>, Error> {
         let data = self.home.data();
+        let socket_dir = socket::folder(&self.home)?;
         let answer = wait::until(limit, || {
             Ok(match postmaster::holder(&data)? {
-                Holder::Server(server) if server.phase == Phase::Ready => Some(Some(server.pid)),
+                Holder::Server(PidFile { pid, phase: Phase::Ready, .. })
+                    if socket::greets(&socket_dir) =>
+                {
+                    Some(Some(pid))
+                }
                 Holder::Server(_) => None,
                 Holder::Nobody | Holder::Remains(_) => Some(None),
             })

@@ -1,10 +1,12 @@
 //! The folder of the server's unix socket.
 
 use std::fs::{self, Permissions};
+use std::io::{self, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, lchown};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::geteuid;
 use sha2::{Digest, Sha256};
@@ -85,6 +87,26 @@ pub(super) fn prepare(home: &Home, dir: &Path, user: &OsUser) -> Result<(), Erro
 /// Whether any server listens there.
 pub(super) fn answers(dir: &Path) -> bool {
     UnixStream::connect(socket_file(dir)).is_ok()
+}
+
+/// Whether a server there talks.
+///
+/// A process that is being killed still has its entry in `/proc` and its listening socket for a
+/// moment; it no longer answers. The question is PostgreSQL's request for encryption, which the
+/// server answers with one letter before it wants to know who asks, and leaves out of its log.
+pub(super) fn greets(dir: &Path) -> bool {
+    const SSL_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+    const PATIENCE: Option<Duration> = Some(Duration::from_secs(1));
+    let ask = || -> io::Result<u8> {
+        let mut stream = UnixStream::connect(socket_file(dir))?;
+        stream.set_read_timeout(PATIENCE)?;
+        stream.set_write_timeout(PATIENCE)?;
+        stream.write_all(&SSL_REQUEST)?;
+        let mut answer = [0];
+        stream.read_exact(&mut answer)?;
+        Ok(answer[0])
+    };
+    ask().is_ok_and(|answer| matches!(answer, b'N' | b'S'))
 }
 
 /// Removes what a dead server left, when nobody is alive to hold it.

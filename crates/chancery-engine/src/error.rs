@@ -1,0 +1,38 @@
+//! What a use-case can end with.
+
+use std::path::PathBuf;
+
+use chancery_model::machine::{Finding, ParseError};
+use chancery_model::refusal::Refusal;
+
+/// An error of a use-case.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Store(#[from] chancery_store::Error),
+    /// A file could not be read or written.
+    #[error("{path}: {source}")]
+    File { path: PathBuf, source: std::io::Error },
+    /// The machine file is not one.
+    #[error("{path}: {source}")]
+    Parse { path: PathBuf, source: ParseError },
+    /// The checker found something.
+    #[error("{machine} does not hold together: {} finding(s)", findings.len())]
+    Unsound { machine: String, findings: Vec<Finding> },
+    /// The keystore has no usable key.
+    #[error("{0}")]
+    Key(String),
+    /// The request leaves open what only the caller can say.
+    #[error("{0}")]
+    Ambiguous(String),
+}
+
+impl Error {
+    /// The refusal of the database, when it is one.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        match self {
+            Self::Store(error) => error.refusal(),
+            Self::File { .. } | Self::Parse { .. } | Self::Unsound { .. } | Self::Key(_) | Self::Ambiguous(_) => None,
+        }
+    }
+}

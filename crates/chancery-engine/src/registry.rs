@@ -1,0 +1,58 @@
+//! Machines: from a file to the registry.
+
+use std::path::Path;
+
+use chancery_model::canonical;
+use chancery_model::machine::{self, Definition, File, Finding};
+use chancery_store::Store;
+use chancery_store::fsm::MachineApplied;
+use serde_json::Value;
+
+use crate::Error;
+
+/// A machine file, parsed and expanded; it may still have findings.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    pub definition: Definition,
+    pub findings: Vec<Finding>,
+}
+
+/// Reads a machine file and checks it.
+///
+/// # Errors
+/// When the file cannot be read or is no machine file; findings are part of the answer.
+pub fn load(path: &Path) -> Result<Loaded, Error> {
+    let text =
+        std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let file = File::parse(&text).map_err(|source| Error::Parse { path: path.to_owned(), source })?;
+    let definition = Definition::from(&file);
+    let findings = machine::check(&definition);
+    Ok(Loaded { definition, findings })
+}
+
+/// Puts a machine file into the registry. The same file again changes nothing.
+///
+/// # Errors
+/// `Unsound` with every finding, or the database's refusal.
+pub async fn apply(store: &Store, path: &Path, applied_by: &str, activate: bool) -> Result<MachineApplied, Error> {
+    let loaded = load(path)?;
+    if !loaded.findings.is_empty() {
+        return Err(Error::Unsound { machine: loaded.definition.id(), findings: loaded.findings });
+    }
+    Ok(apply_definition(store, &loaded.definition, applied_by, activate).await?)
+}
+
+/// Puts a definition into the registry.
+///
+/// # Errors
+/// The database's refusal.
+pub async fn apply_definition(
+    store: &Store,
+    definition: &Definition,
+    applied_by: &str,
+    activate: bool,
+) -> Result<MachineApplied, chancery_store::Error> {
+    let json: Value = serde_json::to_value(definition).expect("a definition is plain data");
+    let digest = canonical::sha256(&json).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    store.fn_machine_apply(&json, &digest, applied_by, activate).await
+}

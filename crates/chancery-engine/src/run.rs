@@ -1,0 +1,265 @@
+//! Runs of custom machines: start, move, preview.
+
+use chancery_model::envelope;
+use chancery_store::Store;
+use chancery_store::fsm::{Move, MoveReport, Preview, RunRow, Signed, Start};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::Error;
+use crate::identity::{Keystore, OwnKey};
+
+/// Who acts, and with which key if they have one.
+#[derive(Debug)]
+pub struct Actor {
+    pub principal: String,
+    pub key: Option<OwnKey>,
+}
+
+impl Actor {
+    /// The principal with its key from the keystore.
+    ///
+    /// # Errors
+    /// When a key file cannot be used or the database does not answer.
+    pub async fn open(store: &Store, keystore: &Keystore, principal: &str) -> Result<Self, Error> {
+        let key = keystore.signing_key(store, principal).await?;
+        Ok(Self { principal: principal.to_owned(), key })
+    }
+
+    fn sign(&self, statement: &envelope::Move<'_>) -> Option<Signed> {
+        let own = self.key.as_ref()?;
+        let statement = statement.statement();
+        let signature = statement.sign(&own.key);
+        // PostgreSQL cannot check it, so it is checked before it is stored.
+        assert!(
+            statement.is_signed_by(own.key.verifying_key().as_bytes(), &signature),
+            "a signature made with a key verifies with that key"
+        );
+        Some(Signed { key_id: own.key_id, signature: signature.to_vec() })
+    }
+}
+
+/// What a caller asks of a run; what is left out is looked up where the rules leave no choice.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    pub from: Option<String>,
+    pub actor_class: Option<String>,
+    /// `(kind, ref)`.
+    pub trigger: Option<(String, String)>,
+    pub idempotency_key: Option<String>,
+    pub evidence: Option<Value>,
+    pub reason: Option<String>,
+}
+
+/// What a run is started with.
+#[derive(Debug, Clone, Default)]
+pub struct Birth {
+    pub run_id: Option<Uuid>,
+    pub data: Option<Value>,
+    pub parent: Option<Uuid>,
+    pub request: Request,
+}
+
+/// Starts a run.
+///
+/// # Errors
+/// The database's refusal, or an actor class that only the caller can choose.
+pub async fn start(store: &Store, actor: &Actor, machine: &str, birth: &Birth) -> Result<MoveReport, Error> {
+    let request = &birth.request;
+    let births = birth_rows(store, machine).await?;
+    let rows: Vec<Row<'_>> = births.iter().map(|b| Row { actor_class: &b.0, trigger: (&b.1, &b.2) }).collect();
+    let (actor_class, trigger) = choose(store, actor, request, &rows).await?;
+    let run_id = birth.run_id.unwrap_or_else(Uuid::now_v7);
+    let mut start = Start {
+        run_id,
+        machine: machine.to_owned(),
+        data: birth.data.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new())),
+        actor_class,
+        trigger_kind: trigger.0,
+        trigger_ref: trigger.1,
+        evidence: evidence(request),
+        principal: actor.principal.clone(),
+        idempotency_key: key(request),
+        reason: request.reason.clone(),
+        parent: birth.parent,
+        trace_id: None,
+        signed: None,
+    };
+    let initial = initial_state(store, machine).await?;
+    start.signed = actor.sign(&envelope::Move {
+        run_kind: "custom",
+        run_id,
+        to: &initial,
+        principal: &start.principal,
+        actor_class: &start.actor_class,
+        trigger_kind: &start.trigger_kind,
+        trigger_ref: &start.trigger_ref,
+        evidence: &start.evidence,
+        reason: start.reason.as_deref(),
+        idempotency_key: &start.idempotency_key,
+        data: Some(&start.data),
+    });
+    Ok(store.fn_run_start(&start).await?)
+}
+
+/// Moves a run.
+///
+/// # Errors
+/// The database's refusal, or an actor class that only the caller can choose.
+pub async fn make_move(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<MoveReport, Error> {
+    let mut m = prepare(store, actor, run_id, to, request).await?;
+    m.signed = actor.sign(&envelope::Move {
+        run_kind: &m.run_kind,
+        run_id,
+        to,
+        principal: &m.principal,
+        actor_class: &m.actor_class,
+        trigger_kind: &m.trigger_kind,
+        trigger_ref: &m.trigger_ref,
+        evidence: &m.evidence,
+        reason: m.reason.as_deref(),
+        idempotency_key: &m.idempotency_key,
+        data: None,
+    });
+    let answer = store.fn_state_transition_apply(&m).await;
+    if let Err(error) = &answer {
+        record_refused_event(store, error).await;
+    }
+    Ok(answer?)
+}
+
+/// What [`make_move`] would say; changes nothing.
+///
+/// # Errors
+/// Only when there is no answer; problems are part of the preview.
+pub async fn preview(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<Preview, Error> {
+    let m = prepare(store, actor, run_id, to, request).await?;
+    Ok(store.fn_state_transition_validate(&m).await?)
+}
+
+/// One run.
+///
+/// # Errors
+/// When there is no answer.
+pub async fn show(store: &Store, run_id: Uuid) -> Result<Option<RunRow>, Error> {
+    Ok(store.run(run_id).await?)
+}
+
+async fn prepare(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<Move, Error> {
+    let ways_on = store.run(run_id).await?.map_or_else(Vec::new, |run| run.ways_on);
+    let triggers: Vec<(String, String)> = ways_on.iter().map(|way| split_trigger(&way.trigger)).collect();
+    let rows: Vec<Row<'_>> = ways_on
+        .iter()
+        .zip(&triggers)
+        .filter(|(way, _)| way.to == to)
+        .map(|(way, trigger)| Row { actor_class: &way.actor_class, trigger: (&trigger.0, &trigger.1) })
+        .collect();
+    let (actor_class, trigger) = choose(store, actor, request, &rows).await?;
+    Ok(Move {
+        run_id,
+        run_kind: "custom".to_owned(),
+        from: request.from.clone(),
+        to: to.to_owned(),
+        actor_class,
+        trigger_kind: trigger.0,
+        trigger_ref: trigger.1,
+        evidence: evidence(request),
+        principal: actor.principal.clone(),
+        idempotency_key: key(request),
+        reason: request.reason.clone(),
+        signed: None,
+    })
+}
+
+#[derive(Clone, Copy)]
+struct Row<'a> {
+    actor_class: &'a str,
+    trigger: (&'a str, &'a str),
+}
+
+/// Fills in the actor class and the trigger that the caller left out, from the rows that lead to the target. This decides
+/// nothing: whatever comes out, the database judges it.
+async fn choose(
+    store: &Store,
+    actor: &Actor,
+    request: &Request,
+    rows: &[Row<'_>],
+) -> Result<(String, (String, String)), Error> {
+    let actor_class = match &request.actor_class {
+        Some(class) => class.clone(),
+        None => {
+            let principals = store.principals().await?;
+            let held: &[String] =
+                principals.iter().find(|p| p.name == actor.principal).map_or(&[], |p| &p.actor_classes);
+            let mut fitting: Vec<&str> =
+                rows.iter().map(|row| row.actor_class).filter(|class| held.iter().any(|h| h == class)).collect();
+            fitting.dedup();
+            match fitting.as_slice() {
+                [only] => (*only).to_owned(),
+                // Nothing fits: the database says why, for a class the principal holds or the row asks for.
+                [] => rows.first().map(|row| row.actor_class.to_owned()).or_else(|| held.first().cloned()).unwrap_or_default(),
+                several => {
+                    return Err(Error::Ambiguous(format!(
+                        "{} holds several classes that may do this ({}); choose one with --actor",
+                        actor.principal,
+                        several.join(", ")
+                    )));
+                }
+            }
+        }
+    };
+    let trigger = request.trigger.clone().unwrap_or_else(|| {
+        rows.iter()
+            .find(|row| row.actor_class == actor_class)
+            .or(rows.first())
+            .map_or_else(Default::default, |row| (row.trigger.0.to_owned(), row.trigger.1.to_owned()))
+    });
+    Ok((actor_class, trigger))
+}
+
+/// An event that was refused is on record even though the transaction that wanted it is gone. Best effort: the refusal
+/// itself is what the caller gets.
+async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
+    let Some(refusal) = error.refusal() else { return };
+    for problem in &refusal.problems {
+        let Some(event_type) = problem.facts.get("event_type").and_then(Value::as_str) else { continue };
+        let facts = Value::Object(problem.facts.clone());
+        if let Err(error) = store.fn_event_validation_record(event_type, problem.code.as_str(), &facts).await {
+            tracing::warn!(event.type = event_type, %error, "the refused event could not be recorded");
+        }
+    }
+}
+
+async fn birth_rows(store: &Store, machine: &str) -> Result<Vec<(String, String, String)>, Error> {
+    let machines = store.machines().await?;
+    let definition = machines.iter().find(|m| m.active && is_called(m, machine)).map(|m| &m.definition);
+    let rows = definition.and_then(|d| d["transitions"].as_array()).map_or(&[][..], Vec::as_slice);
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
+    Ok(rows
+        .iter()
+        .filter(|row| row["from"].is_null())
+        .map(|row| (text(row, "actor"), text(row, "trigger_kind"), text(row, "trigger_ref")))
+        .collect())
+}
+
+async fn initial_state(store: &Store, machine: &str) -> Result<String, Error> {
+    let machines = store.machines().await?;
+    Ok(machines.into_iter().find(|m| m.active && is_called(m, machine)).map(|m| m.initial_state).unwrap_or_default())
+}
+
+fn is_called(machine: &chancery_store::fsm::MachineRow, name: &str) -> bool {
+    machine.scope == "custom" && (machine.name == name || machine.state_machine_id == name)
+}
+
+fn split_trigger(trigger: &str) -> (String, String) {
+    let (kind, reference) = trigger.split_once(':').unwrap_or((trigger, ""));
+    (kind.to_owned(), reference.to_owned())
+}
+
+fn evidence(request: &Request) -> Value {
+    request.evidence.clone().unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+}
+
+fn key(request: &Request) -> String {
+    request.idempotency_key.clone().unwrap_or_else(|| Uuid::now_v7().to_string())
+}

@@ -1,0 +1,105 @@
+//! Signed envelopes: ed25519 over the DSSE pre-authentication encoding, which binds the payload's type to its bytes.
+//!
+//! PostgreSQL cannot verify ed25519, so a signature is verified by whoever makes it before it is stored, and by the audit
+//! from the stored row: the payload of a move can be rebuilt from its log row alone.
+
+use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::canonical;
+use crate::chain::LogRow;
+
+/// What a signature says: the payload and its type.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    payload_type: &'static str,
+    payload: String,
+}
+
+/// The fields of a move that its principal signs.
+#[derive(Debug, Clone, Copy)]
+pub struct Move<'a> {
+    pub run_kind: &'a str,
+    pub run_id: Uuid,
+    pub to: &'a str,
+    pub principal: &'a str,
+    pub actor_class: &'a str,
+    pub trigger_kind: &'a str,
+    pub trigger_ref: &'a str,
+    pub evidence: &'a Value,
+    pub reason: Option<&'a str>,
+    pub idempotency_key: &'a str,
+    /// The data a run is born with; only the birth of a run has it.
+    pub data: Option<&'a Value>,
+}
+
+impl Move<'_> {
+    /// The statement to sign. Two moves that differ in any field give different statements.
+    pub fn statement(&self) -> Statement {
+        Statement {
+            payload_type: "application/vnd.chancery.move.v1+json",
+            payload: canonical::to_string(&json!({
+                "run_kind": self.run_kind,
+                "run_id": self.run_id,
+                "to": self.to,
+                "principal": self.principal,
+                "actor_class": self.actor_class,
+                "trigger": [self.trigger_kind, self.trigger_ref],
+                "evidence": self.evidence,
+                "reason": self.reason,
+                "idempotency_key": self.idempotency_key,
+                "data_sha256": self.data.map(|d| hex::encode(canonical::sha256(d))),
+            })),
+        }
+    }
+}
+
+impl Statement {
+    /// Rebuilds what was signed from a stored row; `data` is the run's, for the birth row only.
+    ///
+    /// # Errors
+    /// When the stored evidence is not JSON: then no signature can be good for it.
+    pub fn of_log_row(row: &LogRow, data: Option<&Value>) -> Result<Self, serde_json::Error> {
+        let evidence: Value = serde_json::from_str(&row.evidence)?;
+        Ok(Move {
+            run_kind: &row.run_kind,
+            run_id: row.run_id,
+            to: &row.to_state,
+            principal: &row.principal,
+            actor_class: &row.actor_class,
+            trigger_kind: &row.trigger_kind,
+            trigger_ref: &row.trigger_ref,
+            evidence: &evidence,
+            reason: row.reason.as_deref(),
+            idempotency_key: &row.idempotency_key,
+            data,
+        }
+        .statement())
+    }
+
+    /// DSSE v1: lengths before bytes, so that no two (type, payload) pairs encode alike.
+    fn pre_authentication_encoding(&self) -> Vec<u8> {
+        format!(
+            "DSSEv1 {} {} {} {}",
+            self.payload_type.len(),
+            self.payload_type,
+            self.payload.len(),
+            self.payload
+        )
+        .into_bytes()
+    }
+
+    /// Signs the statement.
+    pub fn sign(&self, key: &SigningKey) -> [u8; 64] {
+        key.sign(&self.pre_authentication_encoding()).to_bytes()
+    }
+
+    /// Whether `signature` is this key's signature of this statement. Malformed keys and signatures are simply not good.
+    pub fn is_signed_by(&self, public_key: &[u8], signature: &[u8]) -> bool {
+        let Ok(public_key) = <[u8; 32]>::try_from(public_key) else { return false };
+        let Ok(public_key) = VerifyingKey::from_bytes(&public_key) else { return false };
+        let Ok(signature) = Signature::from_slice(signature) else { return false };
+        public_key.verify(&self.pre_authentication_encoding(), &signature).is_ok()
+    }
+}

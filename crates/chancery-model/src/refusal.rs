@@ -1,0 +1,113 @@
+//! The refusals of the database, as a closed list.
+//!
+//! `config.refusal` holds their words; a test compares both lists, the pages in `docs/errors` and the codes raised in `sql/`.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+macro_rules! codes {
+    ($($code:ident $problem:literal)*) => {
+        /// A SQLSTATE of class `R?`. Codes are never reused.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "UPPERCASE")]
+        pub enum Code {
+            $(#[doc = $problem] $code,)*
+        }
+
+        impl Code {
+            /// Every code there is.
+            pub const ALL: &[Self] = &[$(Self::$code,)*];
+
+            /// The SQLSTATE.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$code => stringify!($code),)* }
+            }
+
+            /// The name of the problem, as previews and facts carry it.
+            pub const fn problem(self) -> &'static str {
+                match self { $(Self::$code => $problem,)* }
+            }
+        }
+    };
+}
+
+codes! {
+    RS001 "run_unknown"
+    RS002 "run_kind_unknown"
+    RS003 "state_unknown"
+    RS004 "no_matching_transition"
+    RS005 "wrong_trigger"
+    RS006 "transition_refused_by_guard"
+    RS007 "audit_reference_missing"
+    RS009 "stale_from_state"
+    RS010 "facet_missing"
+    RS011 "transition_proposed"
+    RS012 "idempotency_key_reused"
+    RS013 "idempotency_key_missing"
+    RS014 "evidence_malformed"
+    RS015 "direct_write_refused"
+    RS016 "append_only"
+    RS017 "state_differs_from_log"
+    RS018 "machine_unknown"
+    RS019 "machine_version_in_use"
+    RS020 "machine_unsound"
+    RS021 "guard_not_registered"
+    RS022 "guard_function_unfit"
+    RS023 "run_exists"
+    RS024 "parent_not_open"
+    RE001 "event_type_not_registered"
+    RE002 "event_payload_invalid"
+    RE003 "schema_outside_subset"
+    RE004 "event_refusal_malformed"
+    RE005 "event_type_registered_otherwise"
+    RI001 "principal_unknown"
+    RI002 "principal_inactive"
+    RI003 "actor_class_not_held"
+    RI004 "login_may_not_act"
+    RI005 "key_unknown"
+    RI006 "key_revoked"
+    RI007 "key_taken"
+    RI008 "signature_required"
+    RI009 "principal_kind_differs"
+    RI010 "principal_malformed"
+    RI011 "actor_class_unknown"
+    RI012 "key_malformed"
+    RI013 "reason_missing"
+}
+
+impl Code {
+    /// The code of a SQLSTATE, when it is one of ours.
+    pub fn from_sqlstate(sqlstate: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str() == sqlstate)
+    }
+}
+
+impl std::fmt::Display for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One named problem with its facts.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Problem {
+    pub code: Code,
+    pub problem: String,
+    #[serde(flatten)]
+    pub facts: Map<String, Value>,
+}
+
+/// What the database answered instead of doing it: every problem, and what to do.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Refusal {
+    pub code: Code,
+    pub title: String,
+    pub hint: String,
+    pub problems: Vec<Problem>,
+}
+
+impl std::fmt::Display for Refusal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "refused {} {}: {}", self.code, self.code.problem(), self.title)
+    }
+}

@@ -1,0 +1,76 @@
+//! Events: the sequencer's pass, reading by position, and the record of refused events.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::fsm::decode;
+use crate::{Error, Store};
+
+/// What one pass of the sequencer did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequenced {
+    pub stamped: i64,
+    pub last_position: i64,
+    /// The pass took as much as it was allowed to; there may be more.
+    pub more: bool,
+}
+
+/// An event at its position.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EventRow {
+    pub position: Option<i64>,
+    pub cloudevent: Value,
+}
+
+impl Store {
+    /// Gives every committed event that has none a position.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_sequence_events(&self, limit: i32) -> Result<Sequenced, Error> {
+        let pass: Value = sqlx::query_scalar("select event.fn_sequence_events($1)").bind(limit).fetch_one(&self.pool).await?;
+        decode(pass)
+    }
+
+    /// Records that an event was refused, after the refused transaction rolled back.
+    ///
+    /// # Errors
+    /// `Refused` when the code is not an event's.
+    pub async fn fn_event_validation_record(&self, event_type: &str, code: &str, facts: &Value) -> Result<i64, Error> {
+        Ok(sqlx::query_scalar("select event.fn_event_validation_record($1, $2, $3)")
+            .bind(event_type)
+            .bind(code)
+            .bind(facts)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
+    /// Events behind `after`, in the order of their positions.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn events_after(&self, after: i64, limit: i64) -> Result<Vec<EventRow>, Error> {
+        let rows: Vec<(Option<i64>, Value)> = sqlx::query_as(
+            "select position, cloudevent from event.v_event where position > $1 order by position limit $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(rows.into_iter().map(|(position, cloudevent)| EventRow { position, cloudevent }).collect())
+    }
+
+    /// The events of one run, sequenced or not, in the order of its moves.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn events_of_run(&self, run_id: Uuid) -> Result<Vec<EventRow>, Error> {
+        let rows: Vec<(Option<i64>, Value)> =
+            sqlx::query_as("select position, cloudevent from event.v_event where subject_id = $1 order by subject_seq")
+                .bind(run_id)
+                .fetch_all(&self.pool)
+                .await?;
+        Ok(rows.into_iter().map(|(position, cloudevent)| EventRow { position, cloudevent }).collect())
+    }
+}

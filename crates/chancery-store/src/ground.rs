@@ -1,0 +1,110 @@
+//! The ground the product stands on: what must hold before anything is trusted to it.
+
+use serde::Serialize;
+
+use crate::migrate::Release;
+use crate::target::{Role, Store, Target};
+use crate::{Error, LOGINS};
+
+/// One thing that was looked at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Check {
+    pub name: String,
+    pub ok: bool,
+    /// What was found.
+    pub found: String,
+    /// How to mend it, when it is not well.
+    pub mend: Option<String>,
+}
+
+/// Each row is (name, ok, found, mend); every query reads catalogues only, so any login can run it.
+const QUERIES: &[&str] = &[
+    "select 'server is PostgreSQL 15 or newer', current_setting('server_version_num')::int >= 150000, current_setting('server_version'),
+            'use PostgreSQL 15 or newer'",
+    "select 'setting ' || s.name || ' is on', s.setting = 'on', s.setting, 'set ' || s.name || ' = on: evidence must survive a power cut'
+       from pg_settings s where s.name in ('fsync', 'full_page_writes', 'synchronous_commit')",
+    "select 'data checksums are on', current_setting('data_checksums') = 'on', current_setting('data_checksums'),
+            'enable them with pg_checksums while the server is stopped'",
+    "select 'every guard trigger is ENABLE ALWAYS', count(*) = 0, coalesce(string_agg(t.tgname || ' on ' || c.oid::regclass, ', '), 'all are'),
+            'run `chancery doctor --fix`: a restore with --disable-triggers leaves them at the default'
+       from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = any($1) and not t.tgisinternal and t.tgenabled <> 'A'",
+    "select 'no function is executable by PUBLIC', count(*) = 0, coalesce(string_agg(p.oid::regprocedure::text, ', '), 'none is'),
+            'run `chancery migrate`, or revoke it by hand'
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = any($1)
+        and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0 and a.privilege_type = 'EXECUTE')",
+    "select 'every SECURITY DEFINER function pins its search path', count(*) = 0, coalesce(string_agg(p.oid::regprocedure::text, ', '), 'all do'),
+            'run `chancery migrate`'
+       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+      where n.nspname = any($1) and p.prosecdef
+        and not exists (select from unnest(p.proconfig) c where c like 'search_path=%pg_temp')",
+    "select 'no login can rise above its duty', count(*) = 0, coalesce(string_agg(r.rolname, ', '), 'none can'),
+            'take SUPERUSER, CREATEROLE, CREATEDB, REPLICATION and BYPASSRLS from it'
+       from pg_roles r
+      where r.rolname = any($2) and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls)",
+    "select 'no login owns a table', count(*) = 0, coalesce(string_agg(c.oid::regclass::text, ', '), 'none does'), 'run `chancery migrate`'
+       from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
+      where n.nspname = any($1) and c.relkind in ('r', 'p') and r.rolcanlogin",
+];
+
+const ROOMS: &[&str] = &["internal", "config", "identity", "event", "fsm", "audit"];
+
+impl Store {
+    /// Looks at the ground. An empty list of failures means that it is safe to work.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn ground(&self) -> Result<Vec<Check>, Error> {
+        let rooms: Vec<String> = ROOMS.iter().map(|&r| r.to_owned()).collect();
+        let logins: Vec<String> = LOGINS.iter().map(|r| r.name().to_owned()).collect();
+        let mut checks = Vec::new();
+        for &query in QUERIES {
+            // Bound by place: a query that needs neither list must still accept both.
+            let query = sqlx::AssertSqlSafe(format!("with lists as (select $1::text[], $2::text[]) {query}"));
+            let rows: Vec<(String, bool, String, String)> =
+                sqlx::query_as(query).bind(&rooms).bind(&logins).fetch_all(&self.pool).await?;
+            checks.extend(rows.into_iter().map(|(name, ok, found, mend)| Check {
+                name,
+                ok,
+                found,
+                mend: (!ok).then_some(mend),
+            }));
+        }
+        let release = self.release().await?;
+        let ours = Release::of_this_binary();
+        let same = release.bundle_sha256 == ours.bundle_sha256;
+        checks.push(Check {
+            name: "the installed rules are this binary's".to_owned(),
+            ok: same,
+            found: format!("{} with schema {}", release.product_version, release.schema_version),
+            mend: (!same).then(|| "run `chancery migrate`, or use the binary the database was migrated with".to_owned()),
+        });
+        Ok(checks)
+    }
+}
+
+impl Target {
+    /// Arms every guard trigger again: a restore with `--disable-triggers` leaves them at the default.
+    ///
+    /// # Errors
+    /// When the migrator may not.
+    pub async fn rearm_triggers(&self) -> Result<u64, Error> {
+        let store = Store::with_connections(self, Role::Migrator, 1)?;
+        let statements: Vec<String> = sqlx::query_scalar(
+            "select format('alter table %s enable always trigger %I', t.tgrelid::regclass, t.tgname)
+               from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = any($1) and not t.tgisinternal and t.tgenabled <> 'A'",
+        )
+        .bind(ROOMS.iter().map(|&r| r.to_owned()).collect::<Vec<String>>())
+        .fetch_all(&store.pool)
+        .await?;
+        let mut armed = 0;
+        for statement in statements {
+            sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&store.pool).await?;
+            armed += 1;
+        }
+        store.close().await;
+        Ok(armed)
+    }
+}

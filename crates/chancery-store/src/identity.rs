@@ -1,0 +1,138 @@
+//! Principals and their public keys. Each function has the name of the door it calls.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::fsm::decode;
+use crate::{Error, Store};
+
+/// A human, agent or service.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Principal {
+    pub name: String,
+    pub kind: String,
+    pub active: bool,
+    pub created_at: String,
+    pub actor_classes: Vec<String>,
+    pub live_keys: i64,
+}
+
+/// A registered public key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SigningKey {
+    pub key_id: Uuid,
+    pub principal: String,
+    /// Hex.
+    pub public_key: String,
+    /// SHA-256 of the public key, hex.
+    pub fingerprint: String,
+    pub registered_at: String,
+    pub supersedes: Option<Uuid>,
+    pub revoked_at: Option<String>,
+    pub revoke_reason: Option<String>,
+}
+
+impl Store {
+    /// Adds a principal, or classes to one.
+    ///
+    /// # Errors
+    /// `Refused` for a malformed name, an unknown class or another kind.
+    pub async fn fn_principal_add(
+        &self,
+        name: &str,
+        kind: &str,
+        classes: &[String],
+        acted_by: Option<&str>,
+    ) -> Result<Principal, Error> {
+        let principal: Value = sqlx::query_scalar("select identity.fn_principal_add($1, $2, $3, $4)")
+            .bind(name)
+            .bind(kind)
+            .bind(classes)
+            .bind(acted_by)
+            .fetch_one(&self.pool)
+            .await?;
+        decode(principal)
+    }
+
+    /// Lets a principal act, or not any more.
+    ///
+    /// # Errors
+    /// `Refused` when there is no such principal.
+    pub async fn fn_principal_set_active(
+        &self,
+        name: &str,
+        active: bool,
+        acted_by: Option<&str>,
+    ) -> Result<Principal, Error> {
+        let principal: Value = sqlx::query_scalar("select identity.fn_principal_set_active($1, $2, $3)")
+            .bind(name)
+            .bind(active)
+            .bind(acted_by)
+            .fetch_one(&self.pool)
+            .await?;
+        decode(principal)
+    }
+
+    /// Registers a public key; with `supersedes` it is a rotation.
+    ///
+    /// # Errors
+    /// `Refused` when the key belongs to somebody else, was revoked or is malformed.
+    pub async fn fn_key_register(
+        &self,
+        key_id: Uuid,
+        principal: &str,
+        public_key: &[u8],
+        supersedes: Option<Uuid>,
+        acted_by: Option<&str>,
+    ) -> Result<SigningKey, Error> {
+        let key: Value = sqlx::query_scalar("select identity.fn_key_register($1, $2, $3, $4, $5)")
+            .bind(key_id)
+            .bind(principal)
+            .bind(public_key)
+            .bind(supersedes)
+            .bind(acted_by)
+            .fetch_one(&self.pool)
+            .await?;
+        decode(key)
+    }
+
+    /// Revokes a key, for ever.
+    ///
+    /// # Errors
+    /// `Refused` without a reason or for an unknown key.
+    pub async fn fn_key_revoke(&self, key_id: Uuid, reason: &str, acted_by: Option<&str>) -> Result<SigningKey, Error> {
+        let key: Value = sqlx::query_scalar("select identity.fn_key_revoke($1, $2, $3)")
+            .bind(key_id)
+            .bind(reason)
+            .bind(acted_by)
+            .fetch_one(&self.pool)
+            .await?;
+        decode(key)
+    }
+
+    /// All principals, by name.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn principals(&self) -> Result<Vec<Principal>, Error> {
+        let all: Value =
+            sqlx::query_scalar("select coalesce(jsonb_agg(to_jsonb(v) order by v.name), '[]') from identity.v_principal v")
+                .fetch_one(&self.pool)
+                .await?;
+        decode(all)
+    }
+
+    /// All keys, oldest first.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn signing_keys(&self) -> Result<Vec<SigningKey>, Error> {
+        let all: Value = sqlx::query_scalar(
+            "select coalesce(jsonb_agg(to_jsonb(v) order by v.registered_at, v.key_id), '[]') from identity.v_signing_key v",
+        )
+        .fetch_one(&self.pool)
+        .await?;
+        decode(all)
+    }
+}

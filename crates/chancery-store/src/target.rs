@@ -1,0 +1,166 @@
+//! Which database, and as whom.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+
+use crate::Error;
+use crate::managed::{Cluster, Home, secrets};
+use crate::migrate::DATABASE;
+
+/// A login of the database. Each duty has its own; owners cannot log in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// People, agents and the loops of the product.
+    App,
+    /// The operator: applies releases, machines, principals and keys.
+    Migrator,
+    /// Reads everything that is evidence, writes nothing.
+    Auditor,
+    /// Reads every table for a dump.
+    Backup,
+    /// The executor of cuts, lane DOT-991.
+    CutterExec,
+    /// The independent verifier of cuts, lane DOT-992.
+    CutterVerify,
+    /// The review authority.
+    CutterReview,
+    /// Reads redacted views of the cutter.
+    CutterReadOnly,
+}
+
+/// Every login, in the order in which `db status` shows them.
+pub const LOGINS: &[Role] = &[
+    Role::App,
+    Role::Migrator,
+    Role::Auditor,
+    Role::Backup,
+    Role::CutterExec,
+    Role::CutterVerify,
+    Role::CutterReview,
+    Role::CutterReadOnly,
+];
+
+impl Role {
+    /// The role's name in PostgreSQL.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::App => "chancery_app",
+            Self::Migrator => "chancery_migrator",
+            Self::Auditor => "auditor_ro",
+            Self::Backup => "chancery_backup",
+            Self::CutterExec => "cutter_exec",
+            Self::CutterVerify => "cutter_verify",
+            Self::CutterReview => "cutter_review",
+            Self::CutterReadOnly => "cutter_ro",
+        }
+    }
+}
+
+impl FromStr for Role {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        LOGINS.iter().copied().find(|role| role.name() == name).ok_or_else(|| {
+            let known: Vec<_> = LOGINS.iter().map(|role| role.name()).collect();
+            format!("no login is called {name}; there are {}", known.join(", "))
+        })
+    }
+}
+
+/// The database to work on, and how each login gets in.
+#[derive(Debug, Clone)]
+pub struct Target {
+    pub(crate) admin: PgConnectOptions,
+    pub(crate) database: String,
+    pub(crate) home: Home,
+    /// Whether the server is our own, so that its passwords are ours to set.
+    pub(crate) managed: bool,
+}
+
+impl Target {
+    /// The private cluster.
+    ///
+    /// # Errors
+    /// When the superuser's password file cannot be read.
+    pub fn managed(cluster: &Cluster) -> Result<Self, Error> {
+        let admin = cluster.connection(cluster.superuser())?;
+        let options = PgConnectOptions::new_without_pgpass()
+            .socket(&admin.socket_dir)
+            .port(admin.port)
+            .username(&admin.user)
+            .password(admin.password.expose());
+        Ok(Self { admin: options, database: DATABASE.to_owned(), home: cluster.home().clone(), managed: true })
+    }
+
+    /// An outside PostgreSQL: the URL's user administers it, the logins' passwords lie in the home.
+    ///
+    /// # Errors
+    /// When the URL is not one.
+    pub fn outside(url: &str, home: Home) -> Result<Self, Error> {
+        let admin = PgConnectOptions::from_str(url)
+            .map_err(|error| Error::Denied(format!("DATABASE_URL can't be used: {error}")))?;
+        let database = admin.get_database().unwrap_or(DATABASE).to_owned();
+        Ok(Self { admin, database, home, managed: false })
+    }
+
+    /// The same server, another database.
+    #[must_use]
+    pub fn with_database(mut self, database: impl Into<String>) -> Self {
+        self.database = database.into();
+        self
+    }
+
+    /// The database's name.
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// How `role` gets in. Where no password file of the role is at hand, the outside URL is used as it is: then it names
+    /// the login it means.
+    ///
+    /// # Errors
+    /// When a password file is there and cannot be used.
+    pub fn options(&self, role: Role) -> Result<PgConnectOptions, Error> {
+        let options = self.admin.clone().database(&self.database).application_name("chancery");
+        if !self.managed && !secrets::path(&self.home, role.name())?.exists() {
+            return Ok(options);
+        }
+        let password = secrets::ensure(&self.home, role.name())?;
+        Ok(options.username(role.name()).password(password.expose()))
+    }
+}
+
+/// One login's way into the database.
+#[derive(Debug, Clone)]
+pub struct Store {
+    pub(crate) pool: PgPool,
+}
+
+impl Store {
+    /// Connects lazily: the first call opens a connection.
+    ///
+    /// # Errors
+    /// When a password file cannot be used.
+    pub fn open(target: &Target, role: Role) -> Result<Self, Error> {
+        Self::with_connections(target, role, 8)
+    }
+
+    /// As [`Store::open`], with a bound on connections.
+    ///
+    /// # Errors
+    /// When a password file cannot be used.
+    pub fn with_connections(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
+        let pool = PgPoolOptions::new()
+            .max_connections(connections)
+            .acquire_timeout(Duration::from_secs(30))
+            .connect_lazy_with(target.options(role)?);
+        Ok(Self { pool })
+    }
+
+    /// Closes the connections.
+    pub async fn close(&self) {
+        self.pool.close().await;
+    }
+}

@@ -1,0 +1,4 @@
+//! The rules as they stand in PostgreSQL, asked through the real logins.
+
+mod engine;
+mod support;

@@ -1,0 +1,134 @@
+//! A database of one's own for one test.
+
+use chancery_engine::registry;
+use chancery_model::machine::{Definition, File};
+use chancery_store::{Role, Store, Target};
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use uuid::Uuid;
+
+use crate::TestCluster;
+
+/// A clone of the template; dropped with the value.
+#[derive(Debug)]
+pub struct TestDb {
+    cluster: TestCluster,
+    target: Target,
+}
+
+impl TestDb {
+    /// A fresh database.
+    ///
+    /// # Panics
+    /// When it cannot be had.
+    pub async fn new() -> Self {
+        let cluster = TestCluster::ready().await;
+        let name = format!("test_{}", Uuid::now_v7().simple());
+        let mut admin = cluster.target().with_database("postgres").admin_options().connect().await.expect("the admin");
+        let clone = format!("create database \"{name}\" template \"{}\" strategy file_copy", cluster.template());
+        admin.execute(AssertSqlSafe(clone)).await.expect("a clone of the template");
+        admin.close().await.expect("the admin leaves");
+        let target = cluster.target().with_database(&name);
+        // Rights on a database do not come along with a clone.
+        target.apply_database_settings().await.expect("the database's own settings");
+        Self { cluster, target }
+    }
+
+    /// The database as the product sees it.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// A login's way in, as the product has it.
+    ///
+    /// # Panics
+    /// When the password file cannot be used.
+    pub fn store(&self, role: Role) -> Store {
+        Store::with_connections(&self.target, role, 32).expect("a store")
+    }
+
+    /// A login's bare connection, for statements written by hand.
+    ///
+    /// # Panics
+    /// When the login is refused.
+    pub async fn connect(&self, role: Role) -> PgConnection {
+        self.target.options(role).expect("options").connect().await.expect("the login gets in")
+    }
+
+    /// A superuser's bare connection.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub async fn superuser(&self) -> PgConnection {
+        self.target.admin_options().connect().await.expect("the superuser gets in")
+    }
+
+    /// Adds a service principal, whose moves need no signature.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub async fn service(&self, name: &str, classes: &[&str]) {
+        let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
+        self.store(Role::Migrator).fn_principal_add(name, "service", &classes, None).await.expect("a principal");
+    }
+
+    /// Applies and activates a machine given as YAML.
+    ///
+    /// # Panics
+    /// When it is no machine or refused.
+    pub async fn machine(&self, yaml: &str) -> Definition {
+        let definition = Definition::from(&File::parse(yaml).expect("a machine file"));
+        assert_eq!(chancery_model::machine::check(&definition), [], "the test's machine is sound");
+        self.definition(&definition).await;
+        definition
+    }
+
+    /// Applies and activates a definition.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub async fn definition(&self, definition: &Definition) {
+        let store = self.store(Role::Migrator);
+        registry::apply_definition(&store, definition, "test", true).await.expect("the machine is applied");
+    }
+
+    /// Digest of every row of every table of ours, for "nothing changed".
+    ///
+    /// # Panics
+    /// When it cannot be read.
+    pub async fn fingerprint(&self) -> String {
+        let mut admin = self.superuser().await;
+        let tables: Vec<String> = sqlx::query_scalar(
+            "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind = 'r' order by 1",
+        )
+        .fetch_all(&mut admin)
+        .await
+        .expect("the tables");
+        let mut digests = Vec::new();
+        for table in tables {
+            let query = format!("select coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '-') from {table} t");
+            let digest: String = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&mut admin).await.expect("a digest");
+            digests.push(format!("{table} {digest}"));
+        }
+        admin.close().await.expect("the superuser leaves");
+        digests.join("\n")
+    }
+}
+
+impl Drop for TestDb {
+    fn drop(&mut self) {
+        let options = self.cluster.target().with_database("postgres").admin_options();
+        let statement = format!("drop database if exists \"{}\" with (force)", self.target.database());
+        // A thread of its own: a destructor cannot wait inside the test's runtime.
+        let dropped = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            runtime.block_on(async {
+                let mut admin = options.connect().await.ok()?;
+                admin.execute(AssertSqlSafe(statement)).await.ok()
+            })
+        });
+        // A database that stays behind costs disk, not truth; the next `make test` starts from a fresh cluster.
+        drop(dropped.join());
+    }
+}
