@@ -14,7 +14,7 @@ grant select, insert, update on event.sequencer_cursor to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
-grant update (login_roles, config_rules, event_active, payload_has_required) on fsm.transition_def to chancery_definer;
+grant update (login_roles, config_rules, reads, event_active, payload_has_required) on fsm.transition_def to chancery_definer;
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
@@ -40,10 +40,14 @@ grant execute on function event.fn_ensure_partitions(integer) to chancery_define
 -- A new partition gets the triggers of its table, made by the owner.
 grant execute on function internal.refuse_direct_write() to chancery_owner;
 
--- logins → views
-grant select on fsm.v_run, fsm.v_run_facts, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
+-- logins → views; a function in a view is called with the reader's rights
+grant execute on function
+  event.cloudevent(uuid, text, timestamptz, bigint, text, uuid, bigint, text, text, text, text, text, jsonb)
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
-grant select on config.refusal, config.message, internal.release, internal.migration
+grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
+grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 -- A backup reads every table and writes none.

@@ -1,1 +1,176 @@
-fn main() {}
+//! Transitions a second through the engine against the same writes as one hand-written statement, interleaved in one run.
+
+mod ground;
+mod workload;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::Parser;
+use serde_json::{Value, json};
+
+use crate::ground::{Ground, Server};
+use crate::workload::{Pendulums, Side, Slice, slice};
+
+/// Measures the engine beside its limit.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Seconds a slice.
+    #[arg(long, default_value_t = 4.0)]
+    seconds: f64,
+    /// Interleaved rounds; the median counts.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Clients, each in turn.
+    #[arg(long, value_delimiter = ',', default_value = "1,8,32")]
+    clients: Vec<usize>,
+    /// Leave out the log of a million rows.
+    #[arg(long)]
+    empty_only: bool,
+    /// Leave out the batches.
+    #[arg(long)]
+    single_only: bool,
+    /// Where the figures go as JSON.
+    #[arg(long, default_value = "bench/results/transitions.json")]
+    json: PathBuf,
+}
+
+/// Runs a benchmark keeps, so that each client has its own at 32 clients in batches of 50.
+const RUNS: usize = 3_200;
+
+/// A database with its state of affairs: how full its log is, and where the pendulums hang on either side.
+struct Course {
+    log_rows: u64,
+    ground: Ground,
+    limit: Pendulums,
+    engine: Pendulums,
+}
+
+impl Course {
+    async fn prepare(server: &Server, log_rows: u64) -> Result<Self> {
+        let ground = Ground::prepare(server, &format!("bench_{log_rows}"), RUNS).await?;
+        if log_rows > 0 {
+            say(&format!("filling a log with {log_rows} rows"));
+            ground.fill().await?;
+        }
+        let hanging = Pendulums { on_the_right: vec![false; RUNS] };
+        Ok(Self { log_rows, ground, limit: hanging.clone(), engine: hanging })
+    }
+
+    async fn pair(&mut self, clients: usize, batched: bool, time: Duration, engine_first: bool) -> Result<(Slice, Slice)> {
+        if engine_first {
+            let engine = slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?;
+            Ok((slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?, engine))
+        } else {
+            let limit = slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?;
+            Ok((limit, slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?))
+        }
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let arguments = Arguments::parse();
+    say("preparing a cluster with default durability (fsync on, data checksums)");
+    let server = Server::start()?;
+    let mut courses = vec![Course::prepare(&server, 0).await?];
+    if !arguments.empty_only {
+        courses.push(Course::prepare(&server, 1_000_000).await?);
+    }
+    let figures = measure(&mut courses, &arguments).await?;
+    verdicts(&figures);
+    if let Some(folder) = arguments.json.parent() {
+        std::fs::create_dir_all(folder)?;
+    }
+    std::fs::write(&arguments.json, serde_json::to_string_pretty(&figures)?)?;
+    say(&format!("figures are in {}", arguments.json.display()));
+    Ok(())
+}
+
+async fn measure(courses: &mut [Course], arguments: &Arguments) -> Result<Vec<Value>> {
+    let time = Duration::from_secs_f64(arguments.seconds);
+    tell(&format!(
+        "{:>9} {:>7} {:>6} | {:>8} {:>8} {:>5} | {:>8} {:>8} | {:>7} {:>7} | {:>7} {:>7}",
+        "log rows", "clients", "mode", "limit/s", "engine/s", "ratio", "p99 lim", "p99 eng", "commits", "commits", "WAL lim", "WAL eng"
+    ));
+    let modes: &[bool] = if arguments.single_only { &[false] } else { &[false, true] };
+    let mut figures = Vec::new();
+    for &clients in &arguments.clients {
+        for &batched in modes {
+            let mut pairs: Vec<Vec<(Slice, Slice)>> = courses.iter().map(|_| Vec::new()).collect();
+            for course in courses.iter_mut() {
+                // One round that nobody counts: connections, caches and plans settle.
+                course.pair(clients, batched, time / 4, false).await?;
+            }
+            for round in 0..arguments.rounds {
+                // Everything that is compared takes turns within a round, and who goes first alternates: a drift of the
+                // machine meets all of them.
+                for (course, pairs) in courses.iter_mut().zip(&mut pairs) {
+                    pairs.push(course.pair(clients, batched, time, round % 2 == 1).await?);
+                }
+            }
+            for (course, mut pairs) in courses.iter().zip(pairs) {
+                pairs.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
+                let median = &pairs[pairs.len() / 2];
+                let (limit, engine) = median;
+                tell(&format!(
+                    "{:>9} {clients:>7} {:>6} | {:>8.0} {:>8.0} {:>5.2} | {:>8.2} {:>8.2} | {:>7.2} {:>7.2} | {:>7.0} {:>7.0}",
+                    course.log_rows,
+                    if batched { "of 50" } else { "single" },
+                    limit.per_second,
+                    engine.per_second,
+                    ratio(median),
+                    limit.p99_ms,
+                    engine.p99_ms,
+                    limit.commits_a_move,
+                    engine.commits_a_move,
+                    limit.wal_bytes_a_move,
+                    engine.wal_bytes_a_move,
+                ));
+                let mut speeds: Vec<f64> = pairs.iter().map(|pair| pair.1.per_second).collect();
+                speeds.sort_by(f64::total_cmp);
+                figures.push(json!({
+                    "log_rows": course.log_rows, "clients": clients, "batched": batched, "limit": limit, "engine": engine,
+                    "ratio": ratio(median), "ratios": pairs.iter().map(ratio).collect::<Vec<f64>>(),
+                    "engine_median_per_second": speeds[speeds.len() / 2],
+                }));
+            }
+        }
+    }
+    Ok(figures)
+}
+
+fn ratio(pair: &(Slice, Slice)) -> f64 {
+    pair.1.per_second / pair.0.per_second
+}
+
+/// The three questions the table answers.
+fn verdicts(figures: &[Value]) {
+    tell("");
+    let find = |log_rows: u64, clients: u64, batched: bool| {
+        figures.iter().find(|f| f["log_rows"] == log_rows && f["clients"] == clients && f["batched"] == batched)
+    };
+    let speed = |figure: Option<&Value>| figure.and_then(|f| f["engine_median_per_second"].as_f64());
+    for clients in [8, 32] {
+        if let Some(figure) = find(0, clients, false) {
+            tell(&format!("engine / limit at {clients} clients: {:.2} (asked: 0.80)", figure["ratio"].as_f64().unwrap_or_default()));
+        }
+        if let (Some(single), Some(batch)) = (speed(find(0, clients, false)), speed(find(0, clients, true))) {
+            tell(&format!("batches of 50 / single at {clients} clients: {:.1} (asked: 3)", batch / single));
+        }
+        if let (Some(empty), Some(full)) = (speed(find(0, clients, false)), speed(find(1_000_000, clients, false))) {
+            tell(&format!("cost with a million log rows at {clients} clients: {:.2} × (asked: at most 1.15)", empty / full));
+        }
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
+fn tell(line: &str) {
+    println!("{line}");
+}
+
+#[expect(clippy::print_stderr, reason = "progress goes beside the data")]
+fn say(line: &str) {
+    eprintln!("{line}");
+}

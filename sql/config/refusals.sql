@@ -1,3 +1,4 @@
+-- owner: chancery_owner
 -- Every refusal, with the words a person gets. Re-applied whole; codes are never reused. One page each in docs/errors.
 insert into config.refusal (code, problem, title, hint) values
   ('RS001', 'run_unknown', 'There is no such run.', 'Check the run id and the run kind: `chancery run show RUN`.'),
@@ -19,7 +20,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RS018', 'machine_unknown', 'There is no active machine of that name.', 'See `chancery machine list`; apply one with `chancery machine apply FILE`.'),
   ('RS019', 'machine_version_in_use', 'This version has runs and can''t be edited.', 'Raise the version in the file; running instances stay on theirs.'),
   ('RS020', 'machine_unsound', 'The machine does not hold together.', 'Run `chancery machine check FILE`: it names each finding with a counter-example.'),
-  ('RS021', 'guard_not_registered', 'The machine names guards that nobody registered.', 'It is stored, and can be activated when the room that owns the guards is installed.'),
+  ('RS021', 'guard_not_registered', 'The machine names guards that nobody registered.', 'Store it without activating it; it can be activated when the room that owns the guards is installed.'),
   ('RS022', 'guard_function_unfit', 'The function cannot serve as a guard.', 'A guard is STABLE, takes jsonb, returns boolean, pins its search path and belongs to chancery_guard.'),
   ('RS023', 'run_exists', 'A run with this id exists already.', 'Leave --id out, or repeat the first request with its own key.'),
   ('RS024', 'parent_not_open', 'The parent run is unknown or finished.', 'A run can only be started below one that still goes on.'),

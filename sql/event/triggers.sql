@@ -1,37 +1,28 @@
+-- Evidence, closed to the owners as well. See internal/triggers.sql for what holds for every table.
 create or replace trigger outbox_only_by_the_engine before insert on event.event_outbox
-  for each row when (current_user <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
 create or replace trigger outbox_is_append_only before update or delete on event.event_outbox
   for each row execute function internal.refuse_direct_write('RS016');
-create or replace trigger outbox_is_never_emptied before truncate on event.event_outbox
-  for each statement execute function internal.refuse_direct_write('RS016');
 alter table event.event_outbox enable always trigger outbox_only_by_the_engine;
 alter table event.event_outbox enable always trigger outbox_is_append_only;
-alter table event.event_outbox enable always trigger outbox_is_never_emptied;
 
 create or replace trigger position_only_by_the_sequencer before insert on event.event_position
-  for each row when (current_user <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
 create or replace trigger position_is_append_only before update or delete on event.event_position
   for each row execute function internal.refuse_direct_write('RS016');
 alter table event.event_position enable always trigger position_only_by_the_sequencer;
 alter table event.event_position enable always trigger position_is_append_only;
 
-create or replace trigger position_is_never_emptied before truncate on event.event_position
-  for each statement execute function internal.refuse_direct_write('RS016');
-alter table event.event_position enable always trigger position_is_never_emptied;
-create or replace trigger event_outbox_default_is_never_emptied before truncate on event.event_outbox_default
-  for each statement execute function internal.refuse_direct_write('RS016');
-alter table event.event_outbox_default enable always trigger event_outbox_default_is_never_emptied;
-
 create or replace trigger sequenced_only_by_the_sequencer before insert on event.event_sequenced
-  for each row when (current_user <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
 create or replace trigger sequenced_is_append_only before update or delete on event.event_sequenced
   for each row execute function internal.refuse_direct_write('RS016');
 alter table event.event_sequenced enable always trigger sequenced_only_by_the_sequencer;
 alter table event.event_sequenced enable always trigger sequenced_is_append_only;
 
+create or replace trigger validation_audit_only_by_its_door before insert on event.event_validation_audit
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
 create or replace trigger validation_audit_is_append_only before update or delete on event.event_validation_audit
   for each row execute function internal.refuse_direct_write('RS016');
-create or replace trigger validation_audit_is_never_emptied before truncate on event.event_validation_audit
-  for each statement execute function internal.refuse_direct_write('RS016');
+alter table event.event_validation_audit enable always trigger validation_audit_only_by_its_door;
 alter table event.event_validation_audit enable always trigger validation_audit_is_append_only;
-alter table event.event_validation_audit enable always trigger validation_audit_is_never_emptied;

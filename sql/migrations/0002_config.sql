@@ -11,7 +11,7 @@ create table config.message (
   locale text not null,
   text text not null,
   primary key (message_key, locale),
-  constraint message_locale_is_known check (locale in ('en', 'vi')),
+  constraint message_locale_is_a_language check (locale ~ '^[a-z]{2}(-[A-Z]{2})?$'),
   constraint message_text_is_not_blank check (btrim(text) <> '')
 );
 comment on table config.message is 'Texts that people read, by key and language.';
@@ -28,7 +28,6 @@ comment on table config.refusal is 'Every refusal the database can give: SQLSTAT
 insert into config.dot_config (key, value, description) values
   ('identity.signature_required.human', 'true', 'A person''s move carries a signature made with the person''s own key.'),
   ('identity.signature_required.agent', 'true', 'An agent''s move carries a signature made with the agent''s own key.'),
-  ('identity.signature_required.service', 'false', 'A loop of the product moves runs under its login alone.'),
   ('event.payload.max_bytes', '16384', 'A payload carries references, so it is small.'),
   ('event.payload.denied_keys', '["body","content","raw","vector","embedding","secret","token","password","ssn","personal_data"]',
    'Keys that never stand in a payload, at any depth: events carry references, never bodies or secrets.'),

@@ -33,8 +33,9 @@ create table event.event_outbox (
 ) partition by range (created_at);
 comment on table event.event_outbox is
   'Written in the transaction of the move. Readers use event_position, never this table''s own order.';
--- The sequencer looks for what its last snapshot could not see; xids only grow, so inserts stay on the right edge.
-create index event_outbox_unsequenced_idx on event.event_outbox (xid);
+-- The sequencer looks for what its last snapshot could not see, and a position finds its event by the same key; xids only
+-- grow, so inserts stay on the right edge.
+create index event_outbox_unsequenced_idx on event.event_outbox (xid, outbox_id);
 
 -- Catches what falls outside the daily partitions, so that no move fails for want of one.
 create table event.event_outbox_default partition of event.event_outbox default;
@@ -42,6 +43,7 @@ create table event.event_outbox_default partition of event.event_outbox default;
 create table event.event_position (
   position bigint not null,
   event_id uuid not null,
+  xid xid8 not null,
   outbox_id bigint not null,
   event_created_at timestamptz not null,
   stamped_at timestamptz not null,

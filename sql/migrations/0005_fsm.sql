@@ -13,7 +13,9 @@ create table fsm.state_machine_def (
   constraint machine_id_is_name_and_version check (state_machine_id = name || '@' || version),
   constraint machine_scope_is_known check
     (scope in ('step', 'task', 'workflow_run', 'cut_request', 'orchestrator_run', 'birth_permit', 'custom')),
-  constraint machine_version_is_semver check (version ~ '^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$')
+  constraint machine_version_is_semver check (version ~ '^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?(\+[0-9A-Za-z.-]+)?$'),
+  -- Texts of the product stand under these names.
+  constraint machine_name_is_free check (name not in ('state', 'facet'))
 );
 create unique index machine_one_active_version_idx on fsm.state_machine_def (scope, name) where active;
 comment on table fsm.state_machine_def is 'Machines are data: one row a version. Runs stay on the version they started with.';
@@ -88,7 +90,7 @@ create table fsm.transition_def (
   guard_kind text,
   guard_ref text,
   guard_ids text[] not null,
-  reads text[] not null,
+  reads text[] not null default '{}',
   needs_facet boolean not null,
   emitted_event_type text references event.event_type_registry (event_type),
   audit_required boolean not null,
@@ -99,6 +101,9 @@ create table fsm.transition_def (
   config_rules jsonpath[] not null default '{}',
   event_active boolean not null default false,
   payload_has_required boolean not null default false,
+  needs_nothing_more boolean not null generated always as (
+    not audit_required and not needs_facet and not proposed and not payload_has_required
+    and (emitted_event_type is null or event_active)) stored,
   constraint transition_one_row_per_actor unique nulls not distinct (state_machine_id, from_state, to_state, actor_class),
   foreign key (state_machine_id, from_state) references fsm.state_def,
   foreign key (state_machine_id, to_state) references fsm.state_def,
@@ -109,9 +114,9 @@ create table fsm.transition_def (
 );
 comment on column fsm.transition_def.from_state is 'Null is the birth of a run: the row that puts it into its initial state.';
 comment on column fsm.transition_def.guard_ref is 'Names of the guards, for people; the engine uses guard_ids.';
-comment on column fsm.transition_def.reads is 'Union of what the guards read, so that the engine knows its locks before it asks a guard.';
 comment on column fsm.transition_def.login_roles is
-  'Compiled, like the three columns after it, by fsm.compile_transitions from login_actor_class, guard_def and event_type_registry: every move reads one row here instead of one in each of them.';
+  'Compiled, like reads and the three columns after it, by fsm.compile_transitions from login_actor_class, guard_def and event_type_registry: every move reads one row here instead of one in each of them.';
+comment on column fsm.transition_def.needs_nothing_more is 'Nothing but guards, trigger and actor stands between a request and this move.';
 comment on column fsm.transition_def.needs_facet is 'The target state has facets, so one of them must come with the move.';
 
 create table fsm.rollup_policy_def (
@@ -199,6 +204,7 @@ create table fsm.transition_log (
   constraint log_key_used_once_a_run unique (run_id, idempotency_key),
   constraint log_chain_starts_at_one check ((prev_hash is null) = (seq = 1)),
   constraint log_seq_is_positive check (seq >= 1),
+  constraint log_artefact_digest_is_sha256 check (octet_length(artefact_digest) = 32),
   constraint log_signature_names_its_key check ((key_id is null) = (signature is null))
 );
 comment on table fsm.transition_log is
@@ -228,14 +234,4 @@ create type fsm.verdict as (
   facet text,
   reads text[],
   problems jsonb
-);
-
-create type fsm.move_result as (
-  transition_id text,
-  from_state text,
-  event_type text,
-  problems jsonb,
-  seq bigint,
-  hash bytea,
-  replayed boolean
 );

@@ -1,1 +1,73 @@
-fn main() {}
+#![doc = include_str!("../README.md")]
+
+mod cli;
+mod config;
+mod failure;
+mod output;
+mod session;
+
+mod audit;
+mod db;
+mod demo;
+mod doctor;
+mod key;
+mod machine;
+mod manual;
+mod principal;
+mod run;
+
+mod address;
+mod document;
+
+use std::io::IsTerminal as _;
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::Cli;
+use crate::config::Config;
+use crate::failure::{Failure, Outcome};
+use crate::output::Out;
+
+/// What every command works with: what was asked for in the environment, and where answers go.
+#[derive(Debug)]
+pub(crate) struct Context {
+    pub(crate) config: Config,
+    pub(crate) out: Out,
+}
+
+fn main() -> ExitCode {
+    // Wrong usage ends here with exit code 2, help and version with 0.
+    let cli = Cli::parse();
+    log_to_stderr(cli.globals.verbose);
+    let mut out = Out::to_stdout(cli.globals.json);
+    let outcome = run(cli, &mut out).unwrap_or_else(|failure| failure.report(&mut out));
+    ExitCode::from(outcome.exit_code())
+}
+
+fn run(cli: Cli, out: &mut Out) -> Result<Outcome, Failure> {
+    let config = Config::read(&cli.globals)?;
+    tracing::debug!(?config, "configured");
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
+    let mut context = Context { config, out: out.clone() };
+    runtime.block_on(cli::dispatch(&mut context, cli.command))
+}
+
+fn log_to_stderr(verbose: u8) {
+    // A slow statement of a migration is no news to its user, and would be printed in full.
+    let filter = match verbose {
+        0 => "warn,sqlx=error",
+        1 => "info,sqlx=warn",
+        2 => "debug,sqlx=info",
+        _ => "trace",
+    };
+    tracing_subscriber::fmt()
+        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal())
+        .without_time()
+        .init();
+}

@@ -1,6 +1,6 @@
 //! The audit of the log: every hash, link and signature recomputed from raw columns, never by the audited database.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chancery_model::canonical;
 use chancery_model::chain::LogRow;
@@ -40,8 +40,7 @@ const PAGE: i64 = 5_000;
 /// # Errors
 /// When the database does not answer.
 pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<Report, Error> {
-    let keys: HashMap<Uuid, SigningKey> =
-        store.signing_keys().await?.into_iter().map(|key| (key.key_id, key)).collect();
+    let signers = Signers::read(store).await?;
     let mut report = Report::default();
     let mut runs = Runs::new(store);
     let mut replay: Option<Replay> = None;
@@ -60,7 +59,7 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
                 replay = Some(Replay::new(row.run_id, &row.run_kind, facts));
             }
             let current = replay.as_mut().expect("set just above");
-            current.step(&row, &keys, &mut report);
+            current.step(&row, &signers, &mut report);
         }
         progress(report.rows);
     }
@@ -154,7 +153,7 @@ impl Replay {
         Self { run_id, custom: run_kind == "custom", facts, seq: 0, state: None, hash: None }
     }
 
-    fn step(&mut self, row: &LogRow, keys: &HashMap<Uuid, SigningKey>, report: &mut Report) {
+    fn step(&mut self, row: &LogRow, signers: &Signers, report: &mut Report) {
         let mut wrong = |rule: &'static str, what: String| {
             report.mismatches.push(Mismatch { run_id: row.run_id, seq: Some(row.seq), rule, what });
         };
@@ -181,12 +180,10 @@ impl Replay {
         {
             wrong("birth_facts_are_unchanged", "what the run was born with is not what its birth row says".to_owned());
         }
-        if let (Some(key_id), Some(signature)) = (row.key_id, &row.signature) {
-            report.signatures += 1;
-            let data = (row.seq == 1).then(|| self.facts.as_ref().map(|f| &f.data)).flatten();
-            if let Err(what) = check_signature(row, key_id, signature, keys, data) {
-                report.mismatches.push(Mismatch { run_id: row.run_id, seq: Some(row.seq), rule: "signature_is_good", what });
-            }
+        let data = (row.seq == 1).then(|| self.facts.as_ref().map(|f| &f.data)).flatten();
+        match signers.check(row, data) {
+            Ok(signed) => report.signatures += u64::from(signed),
+            Err(what) => wrong("signature_is_good", what),
         }
         self.seq = row.seq;
         self.state = Some(row.to_state.clone());
@@ -222,18 +219,45 @@ fn birth_digest(facts: &RunFacts) -> [u8; 32] {
     }))
 }
 
-fn check_signature(
-    row: &LogRow,
-    key_id: Uuid,
-    signature: &[u8],
-    keys: &HashMap<Uuid, SigningKey>,
-    data: Option<&Value>,
-) -> Result<(), String> {
-    let key = keys.get(&key_id).ok_or_else(|| format!("key {key_id} is not registered"))?;
-    if key.principal != row.principal {
-        return Err(format!("key {key_id} is {}'s, the move is {}'s", key.principal, row.principal));
+/// Who can sign with which key, and who must.
+struct Signers {
+    keys: HashMap<Uuid, SigningKey>,
+    /// Principals whose moves must carry a signature.
+    bound: HashSet<String>,
+}
+
+impl Signers {
+    async fn read(store: &Store) -> Result<Self, Error> {
+        let keys = store.signing_keys().await?.into_iter().map(|key| (key.key_id, key)).collect();
+        let kinds = store.kinds_that_sign().await?;
+        let principals = store.principals().await?;
+        let bound = principals.into_iter().filter(|p| kinds.contains(&p.kind)).map(|p| p.name).collect();
+        Ok(Self { keys, bound })
     }
-    let statement = Statement::of_log_row(row, data).map_err(|_| "the evidence is not JSON".to_owned())?;
-    let public_key = hex::decode(&key.public_key).map_err(|_| format!("key {key_id} is not hex"))?;
-    if statement.is_signed_by(&public_key, signature) { Ok(()) } else { Err(format!("key {key_id} did not sign this move")) }
+
+    /// Whether the row is signed, and that this is as it must be. Without it, a tail forged with the right hashes and no
+    /// signature would pass for a person's moves.
+    fn check(&self, row: &LogRow, data: Option<&Value>) -> Result<bool, String> {
+        let (Some(key_id), Some(signature)) = (row.key_id, &row.signature) else {
+            return if self.bound.contains(&row.principal) {
+                Err(format!("{} must sign, and this move carries no signature", row.principal))
+            } else {
+                Ok(false)
+            };
+        };
+        let key = self.keys.get(&key_id).ok_or_else(|| format!("key {key_id} is not registered"))?;
+        if key.principal != row.principal {
+            return Err(format!("key {key_id} is {}'s, the move is {}'s", key.principal, row.principal));
+        }
+        if key.revoked_at_micros.is_some_and(|revoked| revoked <= row.at_micros) {
+            return Err(format!("key {key_id} had been revoked when it signed this move"));
+        }
+        let statement = Statement::of_log_row(row, data).map_err(|_| "the evidence is not JSON".to_owned())?;
+        let public_key = hex::decode(&key.public_key).map_err(|_| format!("key {key_id} is not hex"))?;
+        if statement.is_signed_by(&public_key, signature) {
+            Ok(true)
+        } else {
+            Err(format!("key {key_id} did not sign this move"))
+        }
+    }
 }

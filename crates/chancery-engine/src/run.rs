@@ -69,7 +69,7 @@ pub async fn start(store: &Store, actor: &Actor, machine: &str, birth: &Birth) -
     let births = birth_rows(store, machine).await?;
     let rows: Vec<Row<'_>> = births.iter().map(|b| Row { actor_class: &b.0, trigger: (&b.1, &b.2) }).collect();
     let (actor_class, trigger) = choose(store, actor, request, &rows).await?;
-    let run_id = birth.run_id.unwrap_or_else(Uuid::now_v7);
+    let run_id = birth.run_id.unwrap_or_else(|| new_run_id(machine, actor, request));
     let mut start = Start {
         run_id,
         machine: machine.to_owned(),
@@ -146,6 +146,8 @@ pub async fn show(store: &Store, run_id: Uuid) -> Result<Option<RunRow>, Error> 
 }
 
 async fn prepare(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<Move, Error> {
+    let repeated = as_asked_before(store, run_id, request).await?;
+    let request = repeated.as_ref().unwrap_or(request);
     let ways_on = store.run(run_id).await?.map_or_else(Vec::new, |run| run.ways_on);
     let triggers: Vec<(String, String)> = ways_on.iter().map(|way| split_trigger(&way.trigger)).collect();
     let rows: Vec<Row<'_>> = ways_on
@@ -169,6 +171,30 @@ async fn prepare(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: 
         reason: request.reason.clone(),
         signed: None,
     })
+}
+
+/// A request whose key was used before, with what it leaves out taken from the move that the key stands for: by now other
+/// ways lead on, and a repeated request must still be the same request.
+async fn as_asked_before(store: &Store, run_id: Uuid, request: &Request) -> Result<Option<Request>, Error> {
+    let Some(key) = &request.idempotency_key else { return Ok(None) };
+    let first = store.history(run_id).await?.into_iter().find(|row| row.idempotency_key == *key);
+    Ok(first.map(|first| {
+        let mut request = request.clone();
+        request.actor_class.get_or_insert(first.actor_class);
+        request.trigger.get_or_insert_with(|| split_trigger(&first.trigger));
+        request
+    }))
+}
+
+/// A start with a key is done once, so the key names the run; without one every start is a new run.
+fn new_run_id(machine: &str, actor: &Actor, request: &Request) -> Uuid {
+    match &request.idempotency_key {
+        Some(key) => {
+            let name = serde_json::json!(["run_start", machine, actor.principal, key]);
+            Uuid::new_v5(&Uuid::NAMESPACE_OID, name.to_string().as_bytes())
+        }
+        None => Uuid::now_v7(),
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -211,7 +237,7 @@ async fn choose(
     let trigger = request.trigger.clone().unwrap_or_else(|| {
         rows.iter()
             .find(|row| row.actor_class == actor_class)
-            .or(rows.first())
+            .or_else(|| rows.first())
             .map_or_else(Default::default, |row| (row.trigger.0.to_owned(), row.trigger.1.to_owned()))
     });
     Ok((actor_class, trigger))

@@ -71,7 +71,7 @@ impl LogRow {
             self.event_type.as_deref(),
             Some(&self.idempotency_key),
         ];
-        let lengths = texts.map(|t| t.map_or("-1".to_owned(), |t| t.len().to_string()));
+        let lengths = texts.map(|t| t.map_or_else(|| "-1".to_owned(), |t| t.len().to_string()));
         text.push_str(&lengths.join(","));
         text.push(':');
         texts.into_iter().flatten().for_each(|t| text.push_str(t));

@@ -59,14 +59,18 @@ pub(crate) fn pieces() -> Vec<Piece> {
         owner: None,
     });
     let rest = FILES.iter().filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
-    pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: None }));
+    pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: declared_owner(text) }));
     pieces.push(Piece { name: "partitions", text: "select event.fn_ensure_partitions();", owner: None });
     pieces
 }
 
 /// Definer-owned unless the first line says otherwise: `-- owner: ROLE`.
 fn owner_of(text: &'static str) -> &'static str {
-    text.lines().next().and_then(|line| line.strip_prefix("-- owner: ")).map_or("chancery_definer", str::trim)
+    declared_owner(text).unwrap_or("chancery_definer")
+}
+
+fn declared_owner(text: &'static str) -> Option<&'static str> {
+    text.lines().next()?.strip_prefix("-- owner: ").map(str::trim)
 }
 
 /// Digest of the whole text: two installations with the same digest have the same rules.

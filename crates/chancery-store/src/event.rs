@@ -67,7 +67,7 @@ impl Store {
     /// When there is no answer.
     pub async fn events_of_run(&self, run_id: Uuid) -> Result<Vec<EventRow>, Error> {
         let rows: Vec<(Option<i64>, Value)> =
-            sqlx::query_as("select position, cloudevent from event.v_event where subject_id = $1 order by subject_seq")
+            sqlx::query_as("select event_position, cloudevent from fsm.v_history where run_id = $1 and event_type is not null order by seq")
                 .bind(run_id)
                 .fetch_all(&self.pool)
                 .await?;

@@ -146,6 +146,7 @@ pub struct HistoryRow {
     pub evidence: Value,
     pub event_type: Option<String>,
     pub event_position: Option<i64>,
+    pub idempotency_key: String,
     pub signed: bool,
     pub hash: String,
 }
@@ -283,7 +284,7 @@ impl Store {
         let rows = sqlx::query(
             "select state_machine_id, scope, name, version, active, description, initial_state, states, transitions,
                     guards_not_registered, definition
-               from fsm.v_machine order by scope, name, string_to_array(split_part(version, '-', 1), '.')::int[]",
+               from fsm.v_machine order by scope, name, string_to_array(substring(version from '^[0-9.]+'), '.')::int[]",
         )
         .fetch_all(&self.pool)
         .await?;
@@ -335,7 +336,7 @@ impl Store {
                     to_char(last_transition_at at time zone 'UTC', $3) as last_transition_at, ways_on
                from fsm.v_run
               where $1::text is null or $1 in (state_machine_id, split_part(state_machine_id, '@', 1))
-              order by run_id desc limit $2",
+              order by v_run.created_at desc, run_id desc limit $2",
         )
         .bind(machine)
         .bind(limit)
@@ -351,12 +352,9 @@ impl Store {
     /// When there is no answer.
     pub async fn history(&self, run_id: Uuid) -> Result<Vec<HistoryRow>, Error> {
         let rows = sqlx::query(
-            "select l.seq, to_char(l.at at time zone 'UTC', $2) as at, l.from_state, l.to_state, l.principal, l.actor_class,
-                    l.trigger_kind || ':' || l.trigger_ref as trigger, l.transition_id, l.reason, l.evidence::jsonb as evidence,
-                    l.event_type, e.position, l.signature is not null as signed, encode(l.hash, 'hex') as hash
-               from fsm.v_transition_log l
-               left join event.v_event e on e.subject_id = l.run_id and e.subject_seq = l.seq
-              where l.run_id = $1 order by l.seq",
+            "select seq, to_char(at at time zone 'UTC', $2) as at, from_state, to_state, principal, actor_class, trigger, transition_id,
+                    reason, evidence, event_type, event_position, idempotency_key, signed, hash
+               from fsm.v_history where run_id = $1 order by seq",
         )
         .bind(run_id)
         .bind(ISO)
@@ -376,7 +374,8 @@ impl Store {
                     reason: row.try_get("reason")?,
                     evidence: row.try_get("evidence")?,
                     event_type: row.try_get("event_type")?,
-                    event_position: row.try_get("position")?,
+                    event_position: row.try_get("event_position")?,
+                    idempotency_key: row.try_get("idempotency_key")?,
                     signed: row.try_get("signed")?,
                     hash: row.try_get("hash")?,
                 })

@@ -30,6 +30,8 @@ pub struct SigningKey {
     pub registered_at: String,
     pub supersedes: Option<Uuid>,
     pub revoked_at: Option<String>,
+    /// Microseconds since 1970, for comparison with the log.
+    pub revoked_at_micros: Option<i64>,
     pub revoke_reason: Option<String>,
 }
 
@@ -48,6 +50,25 @@ impl Store {
         let principal: Value = sqlx::query_scalar("select identity.fn_principal_add($1, $2, $3, $4)")
             .bind(name)
             .bind(kind)
+            .bind(classes)
+            .bind(acted_by)
+            .fetch_one(&self.pool)
+            .await?;
+        decode(principal)
+    }
+
+    /// Takes classes away from a principal.
+    ///
+    /// # Errors
+    /// `Refused` when there is no such principal.
+    pub async fn fn_principal_revoke(
+        &self,
+        name: &str,
+        classes: &[String],
+        acted_by: Option<&str>,
+    ) -> Result<Principal, Error> {
+        let principal: Value = sqlx::query_scalar("select identity.fn_principal_revoke($1, $2, $3)")
+            .bind(name)
             .bind(classes)
             .bind(acted_by)
             .fetch_one(&self.pool)
@@ -134,5 +155,18 @@ impl Store {
         .fetch_one(&self.pool)
         .await?;
         decode(all)
+    }
+
+    /// The kinds of principals whose moves must be signed, as the settings have it now.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn kinds_that_sign(&self) -> Result<Vec<String>, Error> {
+        Ok(sqlx::query_scalar(
+            "select substr(key, length('identity.signature_required.') + 1) from config.dot_config
+              where starts_with(key, 'identity.signature_required.') and value = 'true' order by 1",
+        )
+        .fetch_all(&self.pool)
+        .await?)
     }
 }

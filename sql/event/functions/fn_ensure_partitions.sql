@@ -1,9 +1,9 @@
 -- owner: chancery_owner
 -- promise: the outbox has a partition for today and the days ahead, positions have one for the numbers ahead.
---          A default partition catches what comes before this was called, so that no move ever fails for want of one.
+--          Days are UTC days, whoever calls. A default partition catches what comes before this was called, so that no move ever fails for want of one.
 -- callers: the migrator, and the sequencer before it stamps
 create or replace function event.fn_ensure_partitions(p_days_ahead integer default 7) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
 as $$
 declare
   v_day date;
@@ -17,7 +17,9 @@ begin
     v_name := 'event_outbox_' || to_char(v_day, 'YYYYMMDD');
     if to_regclass('event.' || v_name) is null
        and not exists (select from event.event_outbox_default o where o.created_at >= v_day and o.created_at < v_day + 1) then
-      execute format('create table event.%I partition of event.event_outbox for values from (%L) to (%L)', v_name, v_day, v_day + 1);
+      -- Made apart and attached: creating it in place would lock the whole outbox against every move.
+      execute format('create table event.%I (like event.event_outbox including defaults including constraints)', v_name);
+      execute format('alter table event.event_outbox attach partition event.%I for values from (%L) to (%L)', v_name, v_day, v_day + 1);
       perform event.guard_partition(v_name);
       v_made := v_made + 1;
     end if;

@@ -28,7 +28,9 @@ begin
     on conflict do nothing;
     select c.* into strict v_cursor from event.sequencer_cursor c for update;
   end if;
-  if v_cursor.last_position % 1000000 > 900000 or v_cursor.last_position = 0 then
+  -- Tomorrow's partition is made today, and the next million of positions before this one is full.
+  if v_cursor.last_position % 1000000 > 900000
+     or to_regclass('event.event_outbox_' || to_char((internal.now() at time zone 'UTC') + interval '1 day', 'YYYYMMDD')) is null then
     perform event.fn_ensure_partitions();
   end if;
 
@@ -36,12 +38,12 @@ begin
     -- Moved to another cluster by dump and restore: old xids mean nothing here. Everything visible without a position is
     -- stamped once, whatever its xid.
     with fresh as (
-      select o.event_id, o.outbox_id, o.created_at, row_number() over (order by o.outbox_id) as n
+      select o.event_id, o.xid, o.outbox_id, o.created_at, row_number() over (order by o.outbox_id) as n
         from event.event_outbox o
        where not exists (select from event.event_sequenced s where s.event_id = o.event_id)),
     stamped as (
-      insert into event.event_position (position, event_id, outbox_id, event_created_at, stamped_at)
-      select v_cursor.last_position + f.n, f.event_id, f.outbox_id, f.created_at, internal.now() from fresh f
+      insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
+      select v_cursor.last_position + f.n, f.event_id, f.xid, f.outbox_id, f.created_at, internal.now() from fresh f
       returning position, event_id),
     marked as (
       insert into event.event_sequenced (event_id, position) select s.event_id, s.position from stamped s)
@@ -50,7 +52,7 @@ begin
     -- The limit bounds one pass. What is left over was seen by no recorded snapshot: the cursor's snapshot only moves on
     -- when a pass took everything it saw.
     with fresh as (
-      select o.event_id, o.outbox_id, o.created_at
+      select o.event_id, o.xid, o.outbox_id, o.created_at
         from event.event_outbox o
        where o.xid >= pg_snapshot_xmin(v_cursor.seen_snapshot)
          and o.xid < pg_snapshot_xmax(pg_current_snapshot())
@@ -59,8 +61,8 @@ begin
        order by o.outbox_id
        limit p_limit),
     stamped as (
-      insert into event.event_position (position, event_id, outbox_id, event_created_at, stamped_at)
-      select v_cursor.last_position + row_number() over (order by f.outbox_id), f.event_id, f.outbox_id, f.created_at, internal.now()
+      insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
+      select v_cursor.last_position + row_number() over (order by f.outbox_id), f.event_id, f.xid, f.outbox_id, f.created_at, internal.now()
         from fresh f
       returning position, event_id),
     marked as (
@@ -70,7 +72,7 @@ begin
       v_seen := v_cursor.seen_snapshot;
     end if;
   end if;
-  if v_stamped > 0 or v_seen is distinct from v_cursor.seen_snapshot then
+  if v_stamped > 0 or v_seen::text <> v_cursor.seen_snapshot::text then
     update event.sequencer_cursor
        set last_position = v_cursor.last_position + v_stamped, seen_snapshot = v_seen, system_identifier = v_system;
   end if;

@@ -6,7 +6,7 @@ language plpgsql
 as $$
 begin
   execute format('create or replace trigger %I before truncate on event.%I for each statement execute function internal.refuse_direct_write(%L)',
-                 p_name || '_is_never_emptied', p_name, 'RS016');
-  execute format('alter table event.%I enable always trigger %I', p_name, p_name || '_is_never_emptied');
+                 'is_never_emptied', p_name, 'RS016');
+  execute format('alter table event.%I enable always trigger %I', p_name, 'is_never_emptied');
 end
 $$;

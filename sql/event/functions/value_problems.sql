@@ -13,7 +13,7 @@ begin
         where t = v_kind or (t = 'integer' and v_kind = 'number' and p_value::numeric = trunc(p_value::numeric))) then
     return jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'type', 'expected', p_schema -> 'type', 'given', v_kind));
   end if;
-  if p_schema ? 'enum' and not p_schema -> 'enum' @> jsonb_build_array(p_value) then
+  if p_schema ? 'enum' and not exists (select from jsonb_array_elements(p_schema -> 'enum') e where e = p_value) then
     v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'enum', 'expected', p_schema -> 'enum'));
   end if;
   if p_schema ? 'const' and p_schema -> 'const' <> p_value then
@@ -27,20 +27,20 @@ begin
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'maximum', 'expected', p_schema -> 'maximum'));
     end if;
   elsif v_kind = 'string' then
-    if (p_schema ->> 'minLength')::int > char_length(p_value #>> '{}') then
+    if (p_schema ->> 'minLength')::numeric > char_length(p_value #>> '{}') then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'minLength', 'expected', p_schema -> 'minLength'));
     end if;
-    if (p_schema ->> 'maxLength')::int < char_length(p_value #>> '{}') then
+    if (p_schema ->> 'maxLength')::numeric < char_length(p_value #>> '{}') then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'maxLength', 'expected', p_schema -> 'maxLength'));
     end if;
     if (p_value #>> '{}') !~ (p_schema ->> 'pattern') then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'pattern', 'expected', p_schema -> 'pattern'));
     end if;
   elsif v_kind = 'array' then
-    if (p_schema ->> 'minItems')::int > jsonb_array_length(p_value) then
+    if (p_schema ->> 'minItems')::numeric > jsonb_array_length(p_value) then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'minItems', 'expected', p_schema -> 'minItems'));
     end if;
-    if (p_schema ->> 'maxItems')::int < jsonb_array_length(p_value) then
+    if (p_schema ->> 'maxItems')::numeric < jsonb_array_length(p_value) then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'maxItems', 'expected', p_schema -> 'maxItems'));
     end if;
     if p_schema ? 'items' then

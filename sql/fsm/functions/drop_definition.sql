@@ -4,7 +4,7 @@ language plpgsql
 as $$
 begin
   delete from fsm.transition_def where state_machine_id = p_id;
-  delete from fsm.guard_def where guard_id like p_id || '/%';
+  delete from fsm.guard_def where starts_with(guard_id, p_id || '/');
   delete from fsm.state_facet_def where state_machine_id = p_id;
   delete from fsm.state_def where state_machine_id = p_id;
   delete from fsm.rollup_policy_def where state_machine_id = p_id;

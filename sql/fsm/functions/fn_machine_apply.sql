@@ -16,8 +16,12 @@ declare
 begin
   -- One application at a time: they are rare, and two at once could both find "no active version".
   perform pg_advisory_xact_lock(hashtextextended('fsm.fn_machine_apply', 0));
-  select m.definition_sha256, m.active, m.scope into v_old
+  select m.definition_sha256 into v_old
     from fsm.state_machine_def m where m.state_machine_id = v_id for update;
+  if exists (select from fsm.state_machine_def m where m.name = p_definition ->> 'machine' and m.scope <> p_definition ->> 'scope') then
+    perform internal.refuse(internal.problem('RS020', jsonb_build_object('machine', v_id, 'name_is_taken_by_scope', (
+      select min(m.scope) from fsm.state_machine_def m where m.name = p_definition ->> 'machine'))));
+  end if;
   if v_old.definition_sha256 = p_sha256 then
     v_outcome := 'unchanged';
   else
@@ -32,11 +36,9 @@ begin
     perform fsm.store_definition(v_id, p_definition, p_sha256, p_applied_by);
   end if;
 
-  select jsonb_agg(distinct g.id) into v_missing
-    from fsm.transition_def t, unnest(t.guard_ids) g (id)
-   where t.state_machine_id = v_id and not exists (select from fsm.guard_def d where d.guard_id = g.id);
+  select v.guards_not_registered into v_missing from fsm.v_machine v where v.state_machine_id = v_id;
   if p_activate then
-    if v_missing is not null then
+    if v_missing <> '[]' then
       perform internal.refuse(internal.problem('RS021', jsonb_build_object('machine', v_id, 'guards', v_missing)));
     end if;
     if not exists (select from fsm.state_machine_def m where m.state_machine_id = v_id and m.active) then
@@ -49,6 +51,6 @@ begin
   return jsonb_build_object(
     'machine', v_id, 'outcome', v_outcome,
     'active', (select m.active from fsm.state_machine_def m where m.state_machine_id = v_id),
-    'guards_not_registered', coalesce(v_missing, '[]'));
+    'guards_not_registered', v_missing);
 end
 $$;

@@ -11,13 +11,13 @@ create or replace function fsm.fn_state_transition_apply(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_result fsm.move_result;
+  v_report jsonb;
 begin
-  v_result := fsm.move(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref,
+  v_report := fsm.move(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref,
                        p_evidence, p_principal, p_idempotency_key, p_reason, p_artefact_digest, p_key_id, p_signature);
-  if v_result.problems is not null then
-    perform internal.refuse(v_result.problems);
+  if v_report -> 'ok' = 'false' then
+    perform internal.refuse(v_report -> 'problems');
   end if;
-  return fsm.move_report(v_result, p_run_id, p_to_state);
+  return v_report;
 end
 $$;

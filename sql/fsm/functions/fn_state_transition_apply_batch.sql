@@ -8,7 +8,6 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_move record;
-  v_result fsm.move_result;
   v_reports jsonb[] := '{}';
 begin
   if jsonb_typeof(p_moves) is distinct from 'array'
@@ -24,11 +23,10 @@ begin
              evidence jsonb, principal text, idempotency_key text, reason text, artefact_digest text, key_id uuid, signature text)
      order by m.run_id, e.n
   loop
-    v_result := fsm.move(
+    v_reports[v_move.n] := fsm.move(
       v_move.run_id, v_move.run_kind, v_move."from", v_move."to", v_move.actor_class, v_move.trigger_kind, v_move.trigger_ref,
       coalesce(v_move.evidence, '{}'), v_move.principal, v_move.idempotency_key, v_move.reason,
       decode(v_move.artefact_digest, 'hex'), v_move.key_id, decode(v_move.signature, 'hex'));
-    v_reports[v_move.n] := fsm.move_report(v_result, v_move.run_id, v_move."to");
   end loop;
   return to_jsonb(v_reports);
 end

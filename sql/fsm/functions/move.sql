@@ -1,16 +1,18 @@
 -- promise: one move of one run, whole or not at all: compare-and-set of the state, log row, outbox event. The verdict of
 --          a key that was used before is given again. Problems are returned, not raised: the door decides what to do.
+--          The answer is the report that the door gives (fsm.accepted, fsm.refused).
 -- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
 -- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
 create or replace function fsm.move(
   p_run_id uuid, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text,
   p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text, p_idempotency_key text,
   p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea
-) returns fsm.move_result
+) returns jsonb
 language plpgsql
 as $$
 declare
-  v_result fsm.move_result;
+  v_problems jsonb;
+  v_prior jsonb;
   v_run fsm.run_row;
   v_verdict fsm.verdict;
   v_evidence text;
@@ -22,19 +24,18 @@ begin
   -- The cheap form of what request_problems asks in full.
   if p_idempotency_key is null or btrim(p_idempotency_key) = '' or length(p_idempotency_key) > 200 or p_principal is null
      or jsonb_typeof(p_evidence) is distinct from 'object' or p_evidence ? 'event' or pg_column_size(p_evidence) > 4096 then
-    v_result.problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
-    if v_result.problems is not null then
-      return v_result;
+    v_problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
+    if v_problems is not null then
+      return fsm.refused(p_run_id, p_to_state, v_problems);
     end if;
   end if;
 
   loop
     v_run := fsm.run_peek(p_run_kind, p_run_id);
     if v_run.state_machine_id is null then
-      v_result.problems := coalesce(
+      return fsm.refused(p_run_id, p_to_state, coalesce(
         fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal),
-        internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id)));
-      return v_result;
+        internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id))));
     end if;
     v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
                               p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
@@ -49,12 +50,10 @@ begin
     end if;
     if v_verdict.problems is not null then
       -- A repeated request need not be allowed any more; its first answer stands.
-      v_result := fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
-                             p_principal, p_idempotency_key, p_reason, p_artefact_digest);
-      if v_result.replayed is null then
-        v_result.problems := v_verdict.problems;
-      end if;
-      return v_result;
+      return coalesce(
+        fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
+                   p_idempotency_key, p_reason, p_artefact_digest),
+        fsm.refused(p_run_id, p_to_state, v_verdict.problems));
     end if;
 
     -- act: the chain hash is over what is stored, so it is made before the row is
@@ -85,18 +84,12 @@ begin
           v_log_id, v_at, v_verdict.event_type, p_run_kind, p_run_id, v_seq, p_principal, v_run.trace_id,
           v_run.correlation_id, v_verdict.payload);
       end if;
-      v_result.transition_id := v_verdict.transition_id;
-      v_result.from_state := v_verdict.from_state;
-      v_result.event_type := v_verdict.event_type;
-      v_result.seq := v_seq;
-      v_result.hash := v_hash;
-      v_result.replayed := false;
-      return v_result;
+      return fsm.accepted(p_run_id, v_verdict.transition_id, v_verdict.event_type, v_verdict.from_state, p_to_state, v_seq, v_hash, false);
     end if;
-    v_result := fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
-                           p_principal, p_idempotency_key, p_reason, p_artefact_digest);
-    if v_result.replayed is not null then
-      return v_result;
+    v_prior := fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
+                          p_idempotency_key, p_reason, p_artefact_digest);
+    if v_prior is not null then
+      return v_prior;
     end if;
   end loop;
 end

@@ -1,13 +1,12 @@
--- promise: for a key that was used before with the same request, the first answer again (replayed = true); with another
---          request, a problem (replayed = false). A key that was not used gives replayed = null.
+-- promise: for a key that was used before with the same request, the first answer again; with another request, a refusal.
+--          Null for a key that was not used.
 create or replace function fsm.replay(
   p_run_id uuid, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
   p_evidence jsonb, p_principal text, p_idempotency_key text, p_reason text, p_artefact_digest bytea
-) returns fsm.move_result
+) returns jsonb
 language plpgsql
 as $$
 declare
-  v_result fsm.move_result;
   v_log record;
   v_differs text[];
 begin
@@ -16,7 +15,7 @@ begin
     into v_log
     from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key;
   if not found then
-    return v_result;
+    return null;
   end if;
   -- Null entries fall away: what remains are the names of the fields that differ.
   v_differs := array_remove(array[
@@ -29,17 +28,10 @@ begin
     case when p_principal is distinct from v_log.principal then 'principal' end,
     case when p_reason is distinct from v_log.reason then 'reason' end,
     case when p_artefact_digest is distinct from v_log.artefact_digest then 'artefact_digest' end], null);
-  v_result.replayed := v_differs = '{}';
-  if not v_result.replayed then
-    v_result.problems := internal.problem('RS012', jsonb_build_object(
-      'idempotency_key', p_idempotency_key, 'used_for_seq', v_log.seq, 'differs_in', to_jsonb(v_differs)));
-    return v_result;
+  if v_differs <> '{}' then
+    return fsm.refused(p_run_id, p_to_state, internal.problem('RS012', jsonb_build_object(
+      'idempotency_key', p_idempotency_key, 'used_for_seq', v_log.seq, 'differs_in', to_jsonb(v_differs))));
   end if;
-  v_result.transition_id := v_log.transition_id;
-  v_result.from_state := v_log.from_state;
-  v_result.event_type := v_log.event_type;
-  v_result.seq := v_log.seq;
-  v_result.hash := v_log.hash;
-  return v_result;
+  return fsm.accepted(p_run_id, v_log.transition_id, v_log.event_type, v_log.from_state, v_log.to_state, v_log.seq, v_log.hash, true);
 end
 $$;

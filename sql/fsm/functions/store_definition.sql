@@ -5,7 +5,7 @@ create or replace function fsm.store_definition(p_id text, p_definition jsonb, p
 language plpgsql
 as $$
 declare
-  v_custom boolean := p_definition ->> 'scope' = 'custom';
+  v_malformed jsonb;
   v_now timestamptz := internal.now();
 begin
   insert into fsm.state_machine_def (state_machine_id, scope, name, version, active, description, initial_state, definition,
@@ -32,6 +32,11 @@ begin
     from jsonb_array_elements(p_definition -> 'states') s,
          jsonb_to_recordset(coalesce(s -> 'facets', '[]')) f (code text, icon text, label_key text, ordinal integer);
 
+  select jsonb_agg(g ->> 'name') into v_malformed
+    from jsonb_array_elements(p_definition -> 'guards') g where g ->> 'kind' = 'config' and not fsm.is_jsonpath(g ->> 'rule');
+  if v_malformed is not null then
+    perform internal.refuse(internal.problem('RS020', jsonb_build_object('machine', p_id, 'rules_that_are_no_json_path', v_malformed)));
+  end if;
   -- A user's machine brings its guards along; a product machine's predicates are registered by the room that owns them.
   insert into fsm.guard_def (guard_id, guard_name, guard_kind, rule, reads, description, registered_at)
   select p_id || '/' || g.name, g.name, 'config', g.rule::jsonpath,
@@ -41,30 +46,22 @@ begin
    where g.kind = 'config';
 
   insert into fsm.transition_def (transition_id, state_machine_id, label, from_state, to_state, actor_class, trigger_kind, trigger_ref,
-                                  guard_kind, guard_ref, guard_ids, reads, needs_facet, emitted_event_type, audit_required,
+                                  guard_kind, guard_ref, guard_ids, needs_facet, emitted_event_type, audit_required,
                                   rollback_to, via_state, proposed)
   select t.transition_id, p_id, t.label, t."from", t."to", t.actor, t.trigger_kind, t.trigger_ref,
-         guards.kind, guards.names, guards.ids, guards.reads,
+         guards.kind, guards.names, guards.ids,
          exists (select from fsm.state_facet_def f where f.state_machine_id = p_id and f.state_code = t."to"),
          t.event, t.audit, t.rollback_to, t.via, t.proposed
     from jsonb_to_recordset(p_definition -> 'transitions') t (
            transition_id text, label text, "from" text, "to" text, actor text, trigger_kind text, trigger_ref text, guards jsonb,
            event text, audit boolean, rollback_to text, via text, proposed boolean)
     cross join lateral (
-      select case when count(*) > 0 then case when bool_or(g.kind = 'predicate_fn') then 'predicate_fn' else 'config' end end as kind,
-             string_agg(g.name, ' & ' order by n.ord) as names,
-             coalesce(array_agg(case g.kind when 'config' then p_id || '/' || g.name else g.name end order by n.ord), '{}') as ids,
-             coalesce((select array_agg(distinct r) from (
-               select jsonb_array_elements_text(g2.reads) as r
-                 from jsonb_to_recordset(p_definition -> 'guards') g2 (name text, reads jsonb)
-                where g2.name in (select jsonb_array_elements_text(t.guards))
-               union
-               -- Settings and the time are put into the context only where a rule asks for them.
-               select r from (values ('config'), ('now')) v (r),
-                      jsonb_to_recordset(p_definition -> 'guards') g2 (name text, rule text)
-                where g2.name in (select jsonb_array_elements_text(t.guards)) and strpos(g2.rule, '$.' || r) > 0) x), '{}') as reads
+      -- A name that the file does not declare stays a name nobody registers: it is never simply left out.
+      select case when count(*) > 0 then case when bool_and(g.kind = 'config') then 'config' else 'predicate_fn' end end as kind,
+             string_agg(n.name, ' & ' order by n.ord) as names,
+             coalesce(array_agg(case g.kind when 'config' then p_id || '/' || n.name else n.name end order by n.ord), '{}') as ids
         from jsonb_array_elements_text(t.guards) with ordinality n (name, ord)
-        join jsonb_to_recordset(p_definition -> 'guards') g (name text, kind text) on g.name = n.name) guards;
+        left join jsonb_to_recordset(p_definition -> 'guards') g (name text, kind text) on g.name = n.name) guards;
 
   insert into fsm.invariant_def (state_machine_id, invariant_id, why, rule)
   select p_id, i ->> 'id', i ->> 'why', i - 'id' - 'why' from jsonb_array_elements(p_definition -> 'invariants') i;

@@ -39,7 +39,7 @@ begin
         join config.dot_config c on starts_with(c.key, prefix)));
   end if;
   if 'now' = any (p_reads) then
-    p_context := p_context || jsonb_build_object('now', to_char(internal.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'));
+    p_context := p_context || jsonb_build_object('now', to_char(internal.now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"+00:00"'));
   end if;
   return p_context;
 end

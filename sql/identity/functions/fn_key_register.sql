@@ -27,9 +27,6 @@ begin
   if found then
     perform identity.record(p_acted_by, 'key_registered', p_principal, jsonb_build_object(
       'key_id', p_key_id, 'public_key', encode(p_public_key, 'hex'), 'supersedes', p_supersedes));
-    if p_supersedes is not null then
-      perform identity.revoke_key(p_supersedes, 'superseded by ' || p_key_id, p_acted_by);
-    end if;
   else
     select k.key_id, k.principal, k.public_key, k.revoked_at into v_existing
       from identity.signing_key k where k.public_key = p_public_key or k.key_id = p_key_id
@@ -39,6 +36,9 @@ begin
     elsif v_existing.revoked_at is not null then
       perform internal.refuse(internal.problem('RI006', jsonb_build_object('key_id', p_key_id, 'principal', p_principal, 'revoked_at', v_existing.revoked_at)));
     end if;
+  end if;
+  if p_supersedes is not null then
+    perform identity.revoke_key(p_supersedes, 'superseded by ' || p_key_id, p_acted_by);
   end if;
   return (select to_jsonb(v) from identity.v_signing_key v where v.key_id = p_key_id);
 end

@@ -6,6 +6,10 @@ declare
   v_key record;
 begin
   if p_key_id is null then
+    if p_signed then
+      return internal.problem('RI005', jsonb_build_object('key_id', null, 'principal', p_principal));
+    end if;
+    -- Services move runs under their login alone; for people and agents it is a setting.
     if p_signed is not null and (
          select c.value from config.dot_config c where c.key = 'identity.signature_required.' || p_principal_kind) = 'true' then
       return internal.problem('RI008', jsonb_build_object('principal', p_principal, 'kind', p_principal_kind));

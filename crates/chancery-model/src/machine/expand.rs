@@ -162,7 +162,7 @@ fn expand_state(file: &File, ordinal: usize, state: &DeclaredState) -> State {
         code: facet.code.clone(),
         ordinal: facet.ordinal,
         icon: facet.icon.clone(),
-        label_key: facet_key(&facet.code),
+        label_key: facet_key(file, &facet.code),
     });
     State {
         code: state.code.clone(),
@@ -226,8 +226,17 @@ fn state_key(file: &File, code: &str, part: &str) -> String {
     format!("{owner}.{code}.{part}")
 }
 
-fn facet_key(code: &str) -> String {
-    format!("facet.{code}.label")
+/// A user's machine keeps its facets' texts to itself: it must not reword the product's.
+fn facet_key(file: &File, code: &str) -> String {
+    match file.scope {
+        Scope::Custom => format!("{}.facet.{code}.label", file.machine),
+        Scope::Step
+        | Scope::Task
+        | Scope::WorkflowRun
+        | Scope::CutRequest
+        | Scope::OrchestratorRun
+        | Scope::BirthPermit => format!("facet.{code}.label"),
+    }
 }
 
 /// All texts, sorted; a facet that two states share word for word appears once.
@@ -246,7 +255,7 @@ fn collect_messages(file: &File) -> Vec<Message> {
         add(state_key(file, &state.code, "label"), &state.label);
         add(state_key(file, &state.code, "short"), &state.message);
         for facet in &state.facets {
-            add(facet_key(&facet.code), &facet.label);
+            add(facet_key(file, &facet.code), &facet.label);
         }
     }
     messages.into_iter().collect()

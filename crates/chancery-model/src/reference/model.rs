@@ -207,13 +207,23 @@ impl Model {
         outcome
     }
 
+    /// The verdict of [`Model::start`], without doing it.
+    pub fn preview_start(&self, start: &Start) -> Outcome {
+        self.judge(true, &start.as_command(self.machine.initial))
+    }
+
     fn judge(&self, birth: bool, asked: &Command) -> Outcome {
         let run = self.runs.get(&asked.run);
+        // A run carries the name of who started it; without that name there is no run to judge.
+        if birth && run.is_none() && !self.principals.contains_key(&asked.principal) {
+            return refused(Problem::PrincipalUnknown);
+        }
+        // A request that could never be repeated is malformed whatever run it names.
+        if !is_key(&asked.idempotency_key) {
+            return refused(Problem::IdempotencyKeyMissing);
+        }
         if run.is_none() && !birth {
             return refused(Problem::RunUnknown);
-        }
-        if asked.idempotency_key.is_empty() {
-            return refused(Problem::IdempotencyKeyMissing);
         }
         if let Some(used) = run.and_then(|run| run.keys.get(&asked.idempotency_key)) {
             return if used.is_for(birth, asked) {
@@ -343,6 +353,11 @@ impl Used {
         let but_for_from = Command { from: self.request.from, ..asked.clone() };
         self.birth == birth && same_from && but_for_from == self.request
     }
+}
+
+/// Blank says nothing, and more than 200 characters is somebody's document.
+fn is_key(key: &str) -> bool {
+    !key.trim_matches(' ').is_empty() && key.chars().count() <= 200
 }
 
 fn refused(problem: Problem) -> Outcome {

@@ -102,7 +102,7 @@ fn accepted_transition_names_its_row() {
 
 #[test]
 fn unknown_run_is_the_only_problem_reported() {
-    let nonsense = Command { to: "nowhere", principal: "nobody".into(), ..ready("") };
+    let nonsense = Command { to: "nowhere", principal: "nobody".into(), ..ready("k1") };
     refuses(&model("step").apply(&nonsense), &[Problem::RunUnknown]);
 }
 
@@ -110,7 +110,17 @@ fn unknown_run_is_the_only_problem_reported() {
 fn missing_key_is_the_only_problem_reported() {
     let nonsense = Command { to: "nowhere", principal: "nobody".into(), ..ready("") };
     refuses(&born().apply(&nonsense), &[Problem::IdempotencyKeyMissing]);
+    refuses(&model("step").apply(&nonsense), &[Problem::IdempotencyKeyMissing]);
     refuses(&model("step").start(&start("")), &[Problem::IdempotencyKeyMissing]);
+    refuses(&born().apply(&ready("   ")), &[Problem::IdempotencyKeyMissing]);
+    refuses(&born().apply(&ready(&"k".repeat(201))), &[Problem::IdempotencyKeyMissing]);
+}
+
+#[test]
+fn birth_by_nobody_has_no_run_to_judge() {
+    let nobody = Start { principal: "nobody".into(), trigger_ref: "other", ..start("") };
+    refuses(&model("step").start(&nobody), &[Problem::PrincipalUnknown]);
+    assert_eq!(model("step").preview_start(&nobody), Outcome::Refused(vec![Problem::PrincipalUnknown]));
 }
 
 /// FSM-7.

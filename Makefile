@@ -1,0 +1,59 @@
+# What a newcomer runs: `make demo`, then `make test`. Both install what is missing and say what they are doing.
+SHELL := /bin/bash
+.ONESHELL:
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test check bench bench-quick test-soak docs
+
+# The demo's data stays out of the way of a real installation.
+DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
+
+help: ## what there is to run
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+
+setup: ## install what is missing, or say exactly what to install
+	@bin/setup
+
+build: setup ## build the command line
+	@echo "building chancery (the first build takes a few minutes)"
+	cargo build -p chancery-cli
+
+demo: build ## a guided walk through the example machine, from an empty data directory to a verified log
+	@echo "running the demo in $(DEMO_HOME)"
+	export CHANCERY_HOME="$(DEMO_HOME)"
+	unset DATABASE_URL CHANCERY_PRINCIPAL
+	trap 'target/debug/chancery db stop' EXIT
+	target/debug/chancery demo
+
+test: setup ## every test, with a seeded slice of the long ones
+	@echo "building the tests (the first build takes a few minutes)"
+	cargo build --workspace --all-targets
+	echo "running the tests against a private PostgreSQL"
+	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
+	cargo nextest run --workspace --no-fail-fast
+
+check: setup ## format, lints, documentation, licences
+	@echo "checking format, lints and documentation"
+	cargo fmt --all --check
+	cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	if command -v cargo-deny >/dev/null; then
+	  cargo deny --offline check licenses bans sources
+	else
+	  echo "cargo-deny is not installed: licences and crate walls were not checked (cargo install cargo-deny)"
+	fi
+
+bench: setup ## the engine beside its limit, in one run; figures in bench/results/transitions.json
+	@echo "building the benchmark with optimisation"
+	cargo build --release -p chancery-bench
+	target/release/chancery-bench
+
+test-soak: setup ## the same tests with their full figures; takes up to an hour
+	@echo "running the tests with full figures"
+	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
+	CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 cargo nextest run --workspace --no-fail-fast --profile soak
+
+docs: build ## generate the pages that are made from the machine files
+	@for file in machines/*.yaml machines/examples/*.yaml; do
+	  target/debug/chancery machine diagram "$$file" > "docs/states/$$(basename "$$file" .yaml).md"
+	done

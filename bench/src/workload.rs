@@ -1,0 +1,169 @@
+//! The four workloads: engine and limit, single moves and batches of fifty.
+
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use chancery_store::fsm::Move;
+use chancery_store::{Role, Store};
+use serde_json::json;
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use uuid::Uuid;
+
+use crate::ground::Ground;
+
+pub(crate) const BATCH: usize = 50;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Limit,
+    Engine,
+}
+
+/// What one slice of time gave.
+#[derive(Debug, Clone, serde::Serialize)]
+pub(crate) struct Slice {
+    pub(crate) moves: u64,
+    pub(crate) per_second: f64,
+    pub(crate) p99_ms: f64,
+    pub(crate) commits_a_move: f64,
+    pub(crate) wal_bytes_a_move: f64,
+}
+
+/// Which side each run is on; both sides start on the left.
+#[derive(Debug, Clone)]
+pub(crate) struct Pendulums {
+    pub(crate) on_the_right: Vec<bool>,
+}
+
+enum Way {
+    Engine(Store),
+    Limit(PgPool),
+}
+
+/// Runs one side for a while with a number of clients. Each client has runs of its own, so nobody waits for a row.
+pub(crate) async fn slice(
+    ground: &Ground,
+    side: Side,
+    clients: usize,
+    batched: bool,
+    time: Duration,
+    pendulums: &mut Pendulums,
+) -> Result<Slice> {
+    let connections = u32::try_from(clients)?;
+    let way = std::sync::Arc::new(match side {
+        Side::Engine => Way::Engine(Store::with_connections(&ground.target, Role::App, connections)?),
+        Side::Limit => {
+            let options = PgPoolOptions::new().max_connections(connections);
+            Way::Limit(options.connect_lazy_with(ground.target.options(Role::App)?))
+        }
+    });
+    let before = ground.counters().await?;
+    let mut tasks = Vec::new();
+    let started = Instant::now();
+    for client in 0..clients {
+        let mine: Vec<(Uuid, bool)> = ground
+            .runs
+            .iter()
+            .zip(&pendulums.on_the_right)
+            .skip(client)
+            .step_by(clients)
+            .map(|(run, right)| (*run, *right))
+            .collect();
+        let way = std::sync::Arc::clone(&way);
+        tasks.push(tokio::spawn(async move { swing(&way, mine, batched, started + time).await }));
+    }
+    let mut moves = 0;
+    let mut latencies = Vec::new();
+    for (client, task) in tasks.into_iter().enumerate() {
+        let (mine, done, mut times) = task.await??;
+        moves += done;
+        latencies.append(&mut times);
+        for (slot, (_, right)) in pendulums.on_the_right.iter_mut().skip(client).step_by(clients).zip(&mine) {
+            *slot = *right;
+        }
+    }
+    let elapsed = started.elapsed().as_secs_f64();
+    match &*way {
+        Way::Engine(store) => store.close().await,
+        Way::Limit(pool) => pool.close().await,
+    }
+    let after = ground.counters().await?;
+    latencies.sort_unstable();
+    let p99 = latencies.get(latencies.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default();
+    #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark fit a double")]
+    Ok(Slice {
+        moves,
+        per_second: moves as f64 / elapsed,
+        p99_ms: p99.as_secs_f64() * 1000.0,
+        commits_a_move: (after.1 - before.1) as f64 / moves as f64,
+        wal_bytes_a_move: (after.0 - before.0) as f64 / moves as f64,
+    })
+}
+
+type Swung = (Vec<(Uuid, bool)>, u64, Vec<Duration>);
+
+async fn swing(way: &Way, mut mine: Vec<(Uuid, bool)>, batched: bool, until: Instant) -> Result<Swung> {
+    let mut done = 0;
+    let mut latencies = Vec::new();
+    let mut next = 0;
+    let at_once = if batched { BATCH.min(mine.len()) } else { 1 };
+    while Instant::now() < until {
+        let picked: Vec<usize> = (0..at_once).map(|n| (next + n) % mine.len()).collect();
+        next += at_once;
+        let moves: Vec<Move> = picked.iter().map(|&n| pendulum_move(mine[n].0, mine[n].1)).collect();
+        let begun = Instant::now();
+        match (way, batched) {
+            (Way::Engine(store), false) => {
+                store.fn_state_transition_apply(&moves[0]).await?;
+            }
+            (Way::Engine(store), true) => {
+                let reports = store.fn_state_transition_apply_batch(&moves).await?;
+                anyhow::ensure!(reports.iter().all(|report| report.ok), "a move of the benchmark was refused");
+            }
+            (Way::Limit(pool), false) => {
+                let written = sqlx::query(include_str!("../sql/limit_move.sql"))
+                    .bind(moves[0].run_id)
+                    .bind(&moves[0].to)
+                    .bind(&moves[0].idempotency_key)
+                    .execute(pool)
+                    .await?;
+                anyhow::ensure!(written.rows_affected() == 1, "the limit wrote nothing");
+            }
+            (Way::Limit(pool), true) => {
+                let runs: Vec<Uuid> = moves.iter().map(|m| m.run_id).collect();
+                let targets: Vec<String> = moves.iter().map(|m| m.to.clone()).collect();
+                let keys: Vec<String> = moves.iter().map(|m| m.idempotency_key.clone()).collect();
+                let written = sqlx::query(include_str!("../sql/limit_batch.sql"))
+                    .bind(runs)
+                    .bind(targets)
+                    .bind(keys)
+                    .execute(pool)
+                    .await?;
+                anyhow::ensure!(written.rows_affected() == moves.len() as u64, "the limit wrote too little");
+            }
+        }
+        latencies.push(begun.elapsed());
+        for n in picked {
+            mine[n].1 = !mine[n].1;
+        }
+        done += at_once as u64;
+    }
+    Ok((mine, done, latencies))
+}
+
+fn pendulum_move(run_id: Uuid, on_the_right: bool) -> Move {
+    Move {
+        run_id,
+        run_kind: "custom".to_owned(),
+        from: Some(if on_the_right { "right" } else { "left" }.to_owned()),
+        to: if on_the_right { "left" } else { "right" }.to_owned(),
+        actor_class: "executor_worker".to_owned(),
+        trigger_kind: "rpc".to_owned(),
+        trigger_ref: "swing".to_owned(),
+        evidence: json!({ "note": "swing" }),
+        principal: "bench".to_owned(),
+        idempotency_key: Uuid::now_v7().to_string(),
+        reason: None,
+        signed: None,
+    }
+}

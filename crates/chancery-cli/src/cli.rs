@@ -1,0 +1,119 @@
+//! The surface: global options and the list of commands.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::failure::{Failure, Outcome};
+use crate::{Context, audit, db, demo, doctor, key, machine, manual, principal, run};
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0 done   1 failed   2 wrong usage   3 refused by a rule   4 paused at a gate
+
+Environment:
+  DATABASE_URL  an outside PostgreSQL 15+ to use instead of the private one
+
+Example:
+  $ chancery demo
+  $ chancery run move 0197… --to submitted --as alice";
+
+/// Governed state machines on PostgreSQL: the database refuses every move that no rule declares.
+#[derive(Debug, Parser)]
+#[command(name = "chancery", version, after_help = EXIT_CODES, max_term_width = 100)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options that every command takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Global options")]
+pub(crate) struct Globals {
+    /// Print the result as JSON
+    #[arg(long, global = true)]
+    pub(crate) json: bool,
+    /// Who acts; the key comes from the keystore in the data directory
+    #[arg(
+        long = "as",
+        value_name = "NAME",
+        env = "CHANCERY_PRINCIPAL",
+        hide_env_values = true,
+        global = true
+    )]
+    pub(crate) principal: Option<String>,
+    /// The data directory [default: the platform's]
+    #[arg(long, value_name = "DIR", env = "CHANCERY_HOME", hide_env_values = true, global = true)]
+    pub(crate) home: Option<PathBuf>,
+    /// Say more on stderr; twice for even more
+    #[arg(short, long, action = clap::ArgAction::Count, global = true)]
+    pub(crate) verbose: u8,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Walk through a purchase from draft to delivery, with refusals on the way
+    #[command(after_help = "Example:\n  $ chancery demo")]
+    Demo,
+    /// The private PostgreSQL: start, stop, look, connect
+    #[command(subcommand, after_help = "Example:\n  $ chancery db start")]
+    Db(db::Command),
+    /// Bring the database up to this release
+    #[command(after_help = "Repeating it changes nothing.\n\nExample:\n  $ chancery migrate")]
+    Migrate,
+    /// Check the ground everything stands on, and say how to mend it
+    #[command(after_help = "Example:\n  $ chancery doctor\n  $ chancery doctor --fix")]
+    Doctor(doctor::Doctor),
+    /// Humans, agents and services that can be held to what they did
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery principal add alice --kind human --class pic_human"
+    )]
+    Principal(principal::Command),
+    /// The keys principals sign with
+    #[command(subcommand, after_help = "Example:\n  $ chancery key new alice")]
+    Key(key::Command),
+    /// State machines: check, apply, show
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery machine apply purchase_approval.yaml"
+    )]
+    Machine(machine::Command),
+    /// Runs of your own machines: start, move, look
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery run start --machine purchase_approval --data '{\"amount\": 900}' --as alice"
+    )]
+    Run(run::Command),
+    /// Prove the log
+    #[command(subcommand, after_help = "Example:\n  $ chancery audit verify")]
+    Audit(audit::Command),
+    /// Print a completion script for a shell
+    #[command(
+        after_help = "Example:\n  $ chancery completions bash > ~/.local/share/bash-completion/completions/chancery"
+    )]
+    Completions(manual::Completions),
+    /// Print the manual page, of the whole or of one command
+    #[command(after_help = "Example:\n  $ chancery man run move | man -l -")]
+    Man(manual::Man),
+}
+
+/// Does what was asked for.
+pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
+    // Boxed: the commands' futures differ much in size, and the demo dispatches from inside one.
+    match command {
+        Command::Demo => Box::pin(demo::demo(context)).await,
+        Command::Db(command) => Box::pin(db::dispatch(context, command)).await,
+        Command::Migrate => Box::pin(db::migrate(context)).await,
+        Command::Doctor(doctor) => Box::pin(doctor::doctor(context, &doctor)).await,
+        Command::Principal(command) => Box::pin(principal::dispatch(context, command)).await,
+        Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
+        Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
+        Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
+        Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,
+        Command::Completions(completions) => manual::completions(context, &completions),
+        Command::Man(man) => manual::man(context, &man),
+    }
+}

@@ -1,0 +1,355 @@
+//! `chancery demo`: a walk that is also a tutorial.
+//!
+//! Each step is a command line that is printed, parsed and run like one that was typed, so the walk cannot show what the
+//! program does not do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use chancery_model::refusal::Code;
+use chancery_store::Role;
+use clap::Parser as _;
+use serde::Serialize;
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use crate::Context;
+use crate::cli::{self, Cli};
+use crate::failure::{Failure, Outcome};
+use crate::output::{Out, pairs};
+use crate::session::Session;
+
+macro_rules! machine {
+    ($path:literal) => {
+        ($path, include_str!(concat!("../../../machines/", $path, ".yaml")))
+    };
+}
+
+const EXAMPLE: (&str, &str) =
+    ("purchase_approval", include_str!("../../../machines/examples/purchase_approval.yaml"));
+
+/// The machines of the product itself.
+const PRODUCT: [(&str, &str); 6] = [
+    machine!("step"),
+    machine!("task"),
+    machine!("workflow_run"),
+    machine!("cut_request"),
+    machine!("orchestrator_run"),
+    machine!("birth_permit"),
+];
+
+/// Name, kind, class.
+const PEOPLE: [(&str, &str, &str); 4] = [
+    ("alice", "human", "pic_human"),
+    ("bob", "human", "reviewer"),
+    ("carol", "human", "sovereign"),
+    ("dora", "agent", "executor_worker"),
+];
+
+const DATA: &str = r#"{"item": "laser cutter", "amount": 7200}"#;
+const ORDER_UNBACKED: &str =
+    r#"{"facet": "supplier_confirmation", "event": {"order_number": "PO-117"}}"#;
+const ORDER: &str = r#"{"audit_ref": "order form PO-117", "facet": "supplier_confirmation", "event": {"order_number": "PO-117"}}"#;
+
+/// How a step is meant to end.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Done,
+    Refused(Code),
+    /// A preview that says no.
+    WouldBeRefused,
+}
+
+/// A step that was walked, for programs.
+#[derive(Debug, Serialize)]
+struct Step {
+    command: String,
+    exit: u8,
+    result: Value,
+}
+
+struct Walk<'a> {
+    context: &'a mut Context,
+    steps: Vec<Step>,
+}
+
+pub(crate) async fn demo(context: &mut Context) -> Result<Outcome, Failure> {
+    let home = context.config.home.path().to_owned();
+    let mut walk = Walk { context, steps: Vec::new() };
+    walk.say("A purchase from draft to delivery. Every line that begins with $ is a command you can type yourself.")?;
+    walk.say(&format!("$ export CHANCERY_HOME={}", quoted(&home.display().to_string())))?;
+    walk.set_up(&home).await?;
+    let run = Uuid::now_v7().to_string();
+    walk.buy(&run).await?;
+    walk.look_back(&run).await?;
+    walk.farewell(&home, &run)?;
+    if walk.context.out.is_json() {
+        let answer = json!({ "run": run, "steps": walk.steps });
+        walk.context.out.json(&answer)?;
+    }
+    Ok(Outcome::Done)
+}
+
+impl Walk<'_> {
+    async fn set_up(&mut self, home: &Path) -> Result<(), Failure> {
+        self.step(
+            "First a database: a private PostgreSQL in the data directory.",
+            &["db", "start"],
+            End::Done,
+        )
+        .await?;
+
+        let mut why = "Four principals, each with the one class it acts in.";
+        for (name, kind, class) in PEOPLE {
+            self.step(
+                why,
+                &["principal", "add", name, "--kind", kind, "--class", class],
+                End::Done,
+            )
+            .await?;
+            why = "";
+        }
+        let mut why =
+            "Each signs with a key of its own; the private half never leaves the keystore.";
+        for (name, ..) in PEOPLE {
+            if !self.has_key(name).await? {
+                self.step(why, &["key", "new", name], End::Done).await?;
+                why = "";
+            }
+        }
+
+        let files = write_machines(home)?;
+        let why = "The rules are a file. It is checked as a whole before it may count: every state reachable, every invariant proven.";
+        self.step(why, &["machine", "check", &files[0]], End::Done).await?;
+        self.step(
+            "Applied, it is rows in the database, and the database decides.",
+            &["machine", "apply", &files[0]],
+            End::Done,
+        )
+        .await?;
+        let mut why = "The product's own machines are of the same kind. They are stored now, and become active when the parts \
+                       that own their guards are installed.";
+        for file in &files[1..] {
+            self.step(why, &["machine", "apply", file], End::Done).await?;
+            why = "";
+        }
+        self.step("", &["machine", "list"], End::Done).await
+    }
+
+    async fn buy(&mut self, run: &str) -> Result<(), Failure> {
+        let start = [
+            "run",
+            "start",
+            "--machine",
+            "purchase_approval",
+            "--id",
+            run,
+            "--data",
+            DATA,
+            "--as",
+            "alice",
+        ];
+        self.step("Alice wants to buy something.", &start, End::Done).await?;
+        self.step(
+            "Where it is, which ways lead on, and what each needs.",
+            &["run", "show", run],
+            End::Done,
+        )
+        .await?;
+        self.step(
+            "She hands it in.",
+            &["run", "move", run, "--to", "submitted", "--as", "alice"],
+            End::Done,
+        )
+        .await?;
+
+        let why = "Refusal 1. She tries to approve it herself. All problems are named, not just the first.";
+        let own = ["run", "move", run, "--to", "approved", "--as", "alice"];
+        self.step(why, &own, End::Refused(Code::RS006)).await?;
+        let why = "Refusal 2. Dora tries to order what nobody approved. The facts say what is possible from here.";
+        let early = ["run", "move", run, "--to", "ordered", "--as", "dora", "--evidence", ORDER];
+        self.step(why, &early, End::Refused(Code::RS004)).await?;
+
+        let why = "Bob asks before he acts. A preview changes nothing; it is judged by the same function that would do it.";
+        let ask = ["run", "move", run, "--to", "approved", "--as", "bob", "--preview"];
+        self.step(why, &ask, End::WouldBeRefused).await?;
+        let why = "7200 is beyond a reviewer's limit. Carol may.";
+        let ask = ["run", "move", run, "--to", "approved", "--as", "carol", "--preview"];
+        self.step(why, &ask, End::Done).await?;
+        let approve = [
+            "run",
+            "move",
+            run,
+            "--to",
+            "approved",
+            "--as",
+            "carol",
+            "--reason",
+            "needed for the workshop",
+        ];
+        self.step("", &approve, End::Done).await?;
+
+        let why = "Refusal 3. Dora orders, but without a reference to the signed order form.";
+        let unbacked =
+            ["run", "move", run, "--to", "ordered", "--as", "dora", "--evidence", ORDER_UNBACKED];
+        self.step(why, &unbacked, End::Refused(Code::RS007)).await?;
+        let order = [
+            "run",
+            "move",
+            run,
+            "--to",
+            "ordered",
+            "--as",
+            "dora",
+            "--key",
+            "order-PO-117",
+            "--evidence",
+            ORDER,
+        ];
+        self.step(
+            "With it, she can. She names her request, in case the line breaks.",
+            &order,
+            End::Done,
+        )
+        .await?;
+        self.step(
+            "The same request again is answered again, and nothing is ordered twice.",
+            &order,
+            End::Done,
+        )
+        .await?;
+        let receive = ["run", "move", run, "--to", "received", "--as", "alice"];
+        self.step("The goods arrive.", &receive, End::Done).await
+    }
+
+    async fn look_back(&mut self, run: &str) -> Result<(), Failure> {
+        let why = "Every move that was made, signed and chained. The refused ones changed nothing.";
+        self.step(why, &["run", "history", run], End::Done).await?;
+        let why = "What others were told: CloudEvents, written in the transaction of the move.";
+        self.step(why, &["run", "history", run, "--events"], End::Done).await?;
+        let why = "The audit recomputes every hash, link and signature itself.";
+        self.step(why, &["audit", "verify"], End::Done).await
+    }
+
+    fn farewell(&mut self, home: &Path, run: &str) -> Result<(), Failure> {
+        let file = machine_file(home, EXAMPLE.0);
+        let copy = format!("cp {} mine.yaml", quoted(&file.display().to_string()));
+        let next = pairs(&[
+            (
+                "  what the machine allows, and to whom",
+                "chancery machine show purchase_approval".to_owned(),
+            ),
+            ("  a machine of your own: copy, rename, change", copy),
+            ("  and put it to work", "chancery machine apply mine.yaml".to_owned()),
+            ("  every run there is", "chancery run list".to_owned()),
+            ("  look inside, with a login that only reads", "chancery db psql".to_owned()),
+            ("  is the ground safe?", "chancery doctor".to_owned()),
+            ("  good night", "chancery db stop".to_owned()),
+        ]);
+        self.say(&format!("\nThe run of this walk is {run}. Try next:\n{next}"))
+    }
+
+    async fn step(&mut self, why: &str, args: &[&str], end: End) -> Result<(), Failure> {
+        let command = format!(
+            "chancery {}",
+            args.iter().map(|arg| quoted(arg)).collect::<Vec<_>>().join(" ")
+        );
+        self.say(&if why.is_empty() {
+            format!("\n$ {command}")
+        } else {
+            format!("\n{why}\n$ {command}")
+        })?;
+
+        let cli = Cli::try_parse_from(std::iter::once("chancery").chain(args.iter().copied()))
+            .map_err(|error| {
+                Failure::Failed(format!("`{command}` is no command any more: {error}"))
+            })?;
+        let mut config = self.context.config.clone();
+        config.principal = cli.globals.principal;
+        let json = self.context.out.is_json();
+        let out = if json { Out::kept() } else { Out::to_stdout(false) };
+        let mut context = Context { config, out };
+        let outcome = match (cli::dispatch(&mut context, cli.command).await, end) {
+            (Ok(outcome @ Outcome::Done), End::Done)
+            | (Ok(outcome @ Outcome::Refused), End::WouldBeRefused) => outcome,
+            (Err(failure), End::Refused(code)) if failure.code() == Some(code) => {
+                failure.report(&mut context.out)
+            }
+            (end, _) => {
+                if let Err(failure) = end {
+                    self.context.out.note(&failure.as_text());
+                }
+                let stops = format!("the walk stops: `{command}` did not end as it should");
+                return Err(Failure::Failed(stops));
+            }
+        };
+        if json {
+            let result = serde_json::from_slice(&context.out.taken()).unwrap_or_default();
+            self.steps.push(Step { command, exit: outcome.exit_code(), result });
+        }
+        Ok(())
+    }
+
+    fn say(&mut self, text: &str) -> Result<(), Failure> {
+        if self.context.out.is_json() { Ok(()) } else { self.context.out.line(text) }
+    }
+
+    /// Whether the principal can sign from this keystore.
+    async fn has_key(&self, name: &str) -> Result<bool, Failure> {
+        let store = Session::open(self.context).await?.store(Role::Migrator).await?;
+        let here = self.context.config.keystore().list(name)?;
+        let keys = store.signing_keys().await?;
+        Ok(keys.iter().any(|key| key.revoked_at.is_none() && here.contains(&key.key_id)))
+    }
+}
+
+fn machine_file(home: &Path, name: &str) -> PathBuf {
+    home.join("demo").join(format!("{name}.yaml"))
+}
+
+/// Lays the machine files where the printed commands can find them; the example comes first.
+fn write_machines(home: &Path) -> Result<Vec<String>, Failure> {
+    let mut files = Vec::new();
+    for (name, text) in std::iter::once(EXAMPLE).chain(PRODUCT) {
+        let file = machine_file(home, name);
+        let folder = file.parent().expect("a machine file lies in a folder");
+        fs::create_dir_all(folder)
+            .and_then(|()| fs::write(&file, text))
+            .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+        files.push(file.display().to_string());
+    }
+    Ok(files)
+}
+
+/// An argument as a shell takes it.
+fn quoted(argument: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@,+".contains(c);
+    if !argument.is_empty() && argument.chars().all(plain) {
+        return argument.to_owned();
+    }
+    format!("'{}'", argument.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_printed_can_be_pasted_into_a_shell() {
+        assert_eq!(quoted("rpc:purchase_submit"), "rpc:purchase_submit");
+        assert_eq!(quoted(r#"{"a": 1}"#), r#"'{"a": 1}'"#);
+        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted(""), "''");
+    }
+
+    /// FSM-9: what the demo applies holds together.
+    #[test]
+    fn the_embedded_machines_hold_together() {
+        use chancery_model::machine::{Definition, File, check};
+        for (name, text) in std::iter::once(EXAMPLE).chain(PRODUCT) {
+            let definition = Definition::from(&File::parse(text).expect(name));
+            assert_eq!(definition.machine, name);
+            assert_eq!(check(&definition), [], "{name}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! How a command ends: exit codes, and what is printed when it did not do what was asked.
+
+use std::path::PathBuf;
+
+use chancery_model::machine::{Finding, ParseError};
+use chancery_model::refusal::{Code, Refusal};
+use serde_json::{Value, json};
+
+use crate::output::Out;
+
+/// The end of a command that had its say on stdout.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Done,
+    /// It failed, or found something wrong.
+    Failed,
+    WrongUsage,
+    /// A rule says no.
+    Refused,
+}
+
+impl Outcome {
+    /// The process's exit code. 4 is kept for runs that pause at a gate.
+    pub(crate) const fn exit_code(self) -> u8 {
+        match self {
+            Self::Done => 0,
+            Self::Failed => 1,
+            Self::WrongUsage => 2,
+            Self::Refused => 3,
+        }
+    }
+}
+
+/// Why a command did not do what was asked.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// A rule of the database says no.
+    Refused(Box<Refusal>),
+    /// The checker says no.
+    Unsound { file: PathBuf, machine: String, findings: Vec<Finding> },
+    /// The machine file is none.
+    Malformed { file: PathBuf, error: ParseError },
+    /// The request makes no sense as it stands.
+    Usage(String),
+    /// It could not be done.
+    Failed(String),
+    /// Nobody reads our output any more.
+    PipeClosed,
+}
+
+impl Failure {
+    /// The refusal's code, when it is one.
+    pub(crate) fn code(&self) -> Option<Code> {
+        match self {
+            Self::Refused(refusal) => Some(refusal.code),
+            Self::Unsound { .. } => Some(Code::RS020),
+            Self::Malformed { .. } | Self::Usage(_) | Self::Failed(_) | Self::PipeClosed => None,
+        }
+    }
+
+    /// Prints it where it belongs: people read stderr, programs get JSON on stdout.
+    pub(crate) fn report(&self, out: &mut Out) -> Outcome {
+        let outcome = self.outcome();
+        if matches!(self, Self::PipeClosed) {
+            return outcome;
+        }
+        if out.is_json() {
+            // A reader who is gone misses nothing that the exit code does not say.
+            let _ = out.json(&self.as_json());
+        }
+        if !out.is_json() || outcome != Outcome::Refused {
+            out.note(&self.as_text());
+        }
+        outcome
+    }
+
+    fn outcome(&self) -> Outcome {
+        match self {
+            Self::Refused(_) | Self::Unsound { .. } | Self::Malformed { .. } => Outcome::Refused,
+            Self::Usage(_) => Outcome::WrongUsage,
+            Self::Failed(_) => Outcome::Failed,
+            Self::PipeClosed => Outcome::Done,
+        }
+    }
+
+    /// What people read about it.
+    pub(crate) fn as_text(&self) -> String {
+        match self {
+            Self::Refused(refusal) => refusal_text(refusal),
+            Self::Unsound { file, findings, .. } => {
+                let code = Code::RS020;
+                let mut lines =
+                    vec![format!("refused {code} {}: {}", code.problem(), self.title())];
+                lines.extend(findings.iter().map(|finding| format!("  {finding}")));
+                lines.push(format!(
+                    "hint: mend {} where the findings point, then check it again",
+                    file.display()
+                ));
+                lines.push(format!("more: {}", page(code)));
+                lines.join("\n")
+            }
+            Self::Malformed { .. } => {
+                format!("refused machine_malformed: {}\nhint: {MALFORMED_HINT}", self.title())
+            }
+            Self::Usage(message) | Self::Failed(message) => format!("error: {message}"),
+            Self::PipeClosed => String::new(),
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        match self {
+            Self::Refused(refusal) => json!({ "refused": refusal_json(refusal) }),
+            Self::Unsound { file, machine, findings } => json!({ "refused": {
+                "code": Code::RS020, "problem": Code::RS020.problem(), "title": self.title(), "more": page(Code::RS020),
+                "file": file, "machine": machine, "problems": findings,
+            } }),
+            Self::Malformed { file, error } => json!({ "refused": {
+                "code": null, "problem": "machine_malformed", "title": self.title(), "hint": MALFORMED_HINT,
+                "file": file, "line": error.line, "column": error.column, "message": error.message,
+            } }),
+            Self::Usage(message) | Self::Failed(message) => {
+                json!({ "failed": { "message": message } })
+            }
+            Self::PipeClosed => Value::Null,
+        }
+    }
+
+    fn title(&self) -> String {
+        match self {
+            Self::Refused(refusal) => refusal.title.clone(),
+            Self::Unsound { machine, findings, .. } => {
+                let s = if findings.len() == 1 { "" } else { "s" };
+                format!("{machine} does not hold together: {} finding{s}", findings.len())
+            }
+            Self::Malformed { file, error } => {
+                let place = match (error.line, error.column) {
+                    (Some(line), Some(column)) => format!(":{line}:{column}"),
+                    (Some(line), None) => format!(":{line}"),
+                    (None, _) => String::new(),
+                };
+                format!("{}{place}: {}", file.display(), error.message)
+            }
+            Self::Usage(message) | Self::Failed(message) => message.clone(),
+            Self::PipeClosed => String::new(),
+        }
+    }
+}
+
+const MALFORMED_HINT: &str =
+    "the file is not a machine file as it stands; see docs/how-to/declare-a-machine.md";
+
+/// A refusal as people read it: what, the facts of every problem, what to do, where to read on.
+pub(crate) fn refusal_text(refusal: &Refusal) -> String {
+    let mut lines = vec![refusal.to_string()];
+    for problem in &refusal.problems {
+        let facts = serde_json::to_string(problem).expect("a problem is plain data");
+        lines.push(format!("  {facts}"));
+    }
+    lines.push(format!("hint: {}", refusal.hint));
+    lines.push(format!("more: {}", page(refusal.code)));
+    lines.join("\n")
+}
+
+fn refusal_json(refusal: &Refusal) -> Value {
+    json!({
+        "code": refusal.code, "problem": refusal.code.problem(), "title": refusal.title, "hint": refusal.hint,
+        "more": page(refusal.code), "problems": refusal.problems,
+    })
+}
+
+fn page(code: Code) -> String {
+    format!("docs/errors/{code}.md")
+}
+
+impl From<chancery_store::Error> for Failure {
+    fn from(error: chancery_store::Error) -> Self {
+        match error {
+            chancery_store::Error::Refused(refusal) => Self::Refused(refusal),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+impl From<chancery_engine::Error> for Failure {
+    fn from(error: chancery_engine::Error) -> Self {
+        use chancery_engine::Error;
+        match error {
+            Error::Store(error) => error.into(),
+            Error::Parse { path, source } => Self::Malformed { file: path, error: source },
+            Error::Ambiguous(message) => Self::Usage(message),
+            error @ (Error::File { .. } | Error::Unsound { .. } | Error::Key(_)) => {
+                Self::Failed(error.to_string())
+            }
+        }
+    }
+}
+
+impl From<chancery_store::managed::Error> for Failure {
+    fn from(error: chancery_store::managed::Error) -> Self {
+        Self::Failed(error.to_string())
+    }
+}

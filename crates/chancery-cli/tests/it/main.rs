@@ -1,0 +1,8 @@
+//! The real binary against a real, private PostgreSQL in a throw-away data directory.
+//!
+//! A cluster takes seconds to make, so each test that needs one walks a long way with it.
+
+mod bad_input;
+mod place;
+mod surface;
+mod walk;

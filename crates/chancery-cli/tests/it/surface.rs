@@ -1,0 +1,180 @@
+//! The surface that scripts and people rely on; needs no database.
+
+use crate::place::{Place, run_it};
+
+/// The names under "Commands:" in a help text.
+fn commands_in(help: &str) -> Vec<String> {
+    let lines = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    lines
+        .take_while(|line| line.starts_with("  "))
+        // A wrapped description is indented further than a name.
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .map(str::to_owned)
+        .collect()
+}
+
+fn every_command(place: &Place, path: &[String], found: &mut Vec<Vec<String>>) {
+    let args: Vec<&str> = path.iter().map(String::as_str).chain(["--help"]).collect();
+    let help = place.done(&args).stdout;
+    assert!(help.contains("Example:\n  $ chancery "), "{path:?} shows no example:\n{help}");
+    assert!(help.contains("--json"), "{path:?} has no --json:\n{help}");
+    found.push(path.to_vec());
+    for name in commands_in(&help) {
+        every_command(place, &[path, &[name]].concat(), found);
+    }
+}
+
+/// CLI: `--help` shows an example each, and every command takes `--json`.
+#[test]
+fn the_help_of_every_command_shows_an_example() {
+    let place = Place::new();
+    let mut found = Vec::new();
+    every_command(&place, &[], &mut found);
+    let found: Vec<String> = found.iter().map(|path| path.join(" ")).collect();
+    for expected in [
+        "audit verify",
+        "completions",
+        "db psql",
+        "db start",
+        "db status",
+        "db stop",
+        "db url",
+        "demo",
+        "doctor",
+        "key export",
+        "key list",
+        "key new",
+        "key revoke",
+        "key rotate",
+        "machine apply",
+        "machine check",
+        "machine diagram",
+        "machine list",
+        "machine show",
+        "man",
+        "migrate",
+        "principal activate",
+        "principal add",
+        "principal deactivate",
+        "principal list",
+        "principal show",
+        "run history",
+        "run list",
+        "run move",
+        "run show",
+        "run start",
+    ] {
+        assert!(
+            found.iter().any(|name| name == expected),
+            "{expected} is gone; there are {found:?}"
+        );
+    }
+}
+
+/// CLI: exit code 2 is wrong usage, and the reason goes to stderr.
+#[test]
+fn wrong_usage_ends_with_2() {
+    let place = Place::new();
+    let run = "01a1decd-0b7f-736d-9439-d078b0a6b934";
+    for args in [
+        &[][..],
+        &["nonsense"],
+        &["run", "move", run],
+        &["run", "move", "no-uuid", "--to", "x", "--as", "a"],
+        &["run", "move", run, "--to", "x", "--as", "a", "--trigger", "submit"],
+        &["run", "move", run, "--to", "x"],
+        &["run", "start", "--machine", "m", "--data", "{]", "--as", "a"],
+        &["principal", "add", "alice", "--kind", "cat"],
+        &["key", "revoke", run],
+        &["db", "url", "--role", "nobody"],
+        &["machine", "apply", "x.yaml", "--activate", "--no-activate"],
+        &["man", "nonsense"],
+    ] {
+        let said = place.run(args).ends_with(2);
+        assert_eq!(said.stdout, "", "{said:?}");
+        assert_ne!(said.stderr, "", "{args:?}");
+    }
+    assert!(!place.path().join("pg").exists(), "wrong usage starts no server");
+}
+
+/// CLI: shell completions and a man page are generated.
+#[test]
+fn completions_and_manual_pages_are_generated() {
+    let place = Place::new();
+    for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+        let script = place.done(&["completions", shell]).stdout;
+        assert!(script.contains("chancery") && script.contains("history"), "{shell}");
+    }
+    let page = place.done(&["man"]).stdout;
+    assert!(page.contains(".TH CHANCERY 1") && page.contains("chancery\\-run"), "{page}");
+    let page = place.done(&["man", "run", "move"]).stdout;
+    assert!(
+        page.contains(".TH CHANCERY\\-RUN\\-MOVE 1") || page.contains(".TH CHANCERY-RUN-MOVE 1"),
+        "{page}"
+    );
+    assert!(page.contains("preview"), "{page}");
+    let answer = place.json(&["man", "run", "move"]);
+    assert_eq!(answer["name"], "chancery-run-move");
+    assert_eq!(place.json(&["completions", "bash"])["shell"], "bash");
+}
+
+/// CLI: a data directory that was never made stays unmade, and the message says what to do.
+#[test]
+fn a_missing_database_is_not_made_by_looking() {
+    let place = Place::new();
+    let said = place.run(&["run", "list"]).ends_with(1);
+    assert!(said.stderr.contains("chancery db start"), "{said:?}");
+    let failed = place.run(&["run", "list", "--json"]).ends_with(1).json();
+    assert!(failed["failed"]["message"].is_string(), "{failed}");
+    let said = place.run(&["doctor"]).ends_with(1);
+    assert!(said.stdout.contains("mend: run `chancery db start`"), "{said:?}");
+    let status = place.json(&["db", "status"]);
+    assert_eq!((&status["running"], &status["initialised"]), (&false.into(), &false.into()));
+    assert!(!place.json(&["db", "stop"])["stopped"].as_bool().expect("a verdict"));
+    assert!(!place.path().join("pg/data").exists(), "looking makes no cluster");
+}
+
+/// CLI: `--home` wins over `CHANCERY_HOME`.
+#[test]
+fn the_home_on_the_command_line_counts() {
+    let (place, other) = (Place::new(), Place::new());
+    let home = other.path().to_str().expect("a plain path");
+    let status = place.json(&["db", "status", "--home", home]);
+    assert!(status["data_dir"].as_str().is_some_and(|data| data.starts_with(home)), "{status}");
+}
+
+/// CLI: machine files are checked without a database; FSM-9.
+#[test]
+fn a_machine_file_is_checked_and_drawn_without_a_database() {
+    let place = Place::new();
+    let file = place.file(
+        "purchase.yaml",
+        include_str!("../../../../machines/examples/purchase_approval.yaml"),
+    );
+    let said = place.done(&["machine", "check", &file]);
+    assert!(
+        said.stdout.starts_with("purchase_approval@1.0.0 holds together: 8 states"),
+        "{said:?}"
+    );
+    assert_eq!(place.json(&["machine", "check", &file])["invariants"], 4);
+    assert!(place.done(&["machine", "diagram", &file]).stdout.contains("stateDiagram-v2"));
+    let said = place.run(&["machine", "check", "no/such/file.yaml"]).ends_with(1);
+    assert!(said.stderr.contains("no/such/file.yaml"), "{said:?}");
+    let said = place.run(&["machine", "diagram", "no_such_file.yaml"]).ends_with(1);
+    assert!(said.stderr.contains("no_such_file.yaml"), "{said:?}");
+}
+
+/// CLI: a reader that stops reading is no failure.
+#[test]
+fn a_closed_pipe_ends_quietly() {
+    let place = Place::new();
+    let binary = env!("CARGO_BIN_EXE_chancery");
+    // The reader is gone before the first byte is written.
+    let script = format!("exec 3> >(true); wait $!; '{binary}' completions zsh >&3; echo $?");
+    let mut shell = std::process::Command::new("bash");
+    shell.args(["-c", &script]).env("CHANCERY_HOME", place.path());
+    let said = run_it(&mut shell).ends_with(0);
+    assert_eq!((said.stdout.as_str(), said.stderr.as_str()), ("0\n", ""), "{said:?}");
+}

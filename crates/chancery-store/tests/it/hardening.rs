@@ -1,0 +1,306 @@
+//! What nobody may do, tried for real: by every login, by the owners the migrator can become, and by a superuser with the
+//! triggers in place. Each attempt is refused, and afterwards every row of every table is what it was.
+
+use chancery_model::refusal::Code::{RI004, RS015, RS016, RS017};
+use chancery_store::{LOGINS, Role, Store};
+use chancery_testkit::TestDb;
+use serde_json::json;
+use sqlx::postgres::{PgConnection, PgDatabaseError};
+use sqlx::{AssertSqlSafe, Executor as _};
+use uuid::Uuid;
+
+use crate::session::{Isolation, Session};
+use crate::support::{a_move, check, codes, draft, letters, post, start};
+use crate::tables::{FACTS, HISTORY, RULES, all_tables, with_partitions};
+
+/// A database with a row in every guarded table.
+pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
+    let (db, store) = letters().await;
+    let run = draft(&store).await;
+    store.fn_state_transition_apply(&check(run)).await.expect("checked");
+    store.fn_state_transition_apply(&post(run)).await.expect("sent");
+    draft(&store).await;
+    let operator = db.store(Role::Migrator);
+    operator.fn_key_register(Uuid::now_v7(), "writer", &[7; 32], None, None).await.expect("a key");
+    db.machine(DUTIES).await;
+    begun_long_ago(&db, &store).await;
+    store.fn_sequence_events(100).await.expect("positions");
+    store.fn_event_validation_record("letter.posted", "RE002", &json!({})).await.expect("a record");
+    (db, store, run)
+}
+
+/// Puts a row into the outbox's default partition: an event of a day that has none of its own.
+async fn begun_long_ago(db: &TestDb, store: &Store) {
+    let mut admin = db.superuser().await;
+    for time in ["timestamptz '2001-01-01 00:00:00Z'", "clock_timestamp()"] {
+        let now = format!("create or replace function internal.now() returns timestamptz language sql as 'select {}'", time.replace('\'', "''"));
+        admin.execute(AssertSqlSafe(now)).await.expect("the clock is one function");
+        draft(store).await;
+    }
+}
+
+/// A machine for the logins that act for one class only, with a row in each of the registry's tables.
+const DUTIES: &str = r#"
+machine: duty
+scope: custom
+version: 1.0.0
+description: One move for each duty that has a login of its own.
+events: []
+guards:
+  - { name: is_one, kind: config, rule: '$.run.data.n == 1', reads: [], description: A guard to look at. }
+states:
+  - { code: begun, class: idle, initial: true, color: c, icon: i, label: { en: Begun, vi: Mới }, message: { en: begun, vi: mới } }
+  - { code: cut, class: active, color: c, icon: i, label: { en: Cut, vi: Cắt }, message: { en: cut, vi: cắt } }
+  - { code: verified, class: active, color: c, icon: i, label: { en: Verified, vi: Kiểm }, message: { en: verified, vi: kiểm } }
+  - { code: reviewed, class: terminal, terminal: true, color: c, icon: i, label: { en: Reviewed, vi: Duyệt }, message: { en: reviewed, vi: duyệt } }
+transitions:
+  - { id: begin, from: "∅", to: begun, actors: [executor_worker], trigger: { kind: rpc, ref: letter_begin } }
+  - { id: cut, from: begun, to: cut, actors: [executor_dot991], trigger: { kind: rpc, ref: cut }, guards: [is_one] }
+  - { id: verify, from: cut, to: verified, actors: [verifier_dot992], trigger: { kind: rpc, ref: verify } }
+  - { id: review, from: verified, to: reviewed, actors: [review_authority], trigger: { kind: rpc, ref: review } }
+invariants:
+  - { id: D-1, why: nothing is reviewed that was not verified, always_via: { to: reviewed, visits: verified } }
+"#;
+
+/// Tries a statement up to its deferred checks. `None` means that it went through; it is undone so that the next attempt
+/// meets the same rows.
+async fn attempt(connection: &mut PgConnection, statement: &str) -> Option<String> {
+    let mut answer = Ok(());
+    for part in ["begin", statement, "set constraints all immediate"] {
+        answer = connection.execute(AssertSqlSafe(part.to_owned())).await.map(drop);
+        if answer.is_err() {
+            break;
+        }
+    }
+    connection.execute("rollback").await.expect("a transaction can always be rolled back");
+    answer.err().map(|error| sqlstate(&error))
+}
+
+pub(crate) fn sqlstate(error: &sqlx::Error) -> String {
+    let database = error.as_database_error().unwrap_or_else(|| panic!("an answer of the database, not {error}"));
+    database.try_downcast_ref::<PgDatabaseError>().expect("PostgreSQL's").code().to_owned()
+}
+
+const DENIED: &str = "42501";
+
+fn is_refusal(sqlstate: &str) -> bool {
+    [DENIED, RS015.as_str(), RS016.as_str(), RS017.as_str()].contains(&sqlstate)
+}
+
+/// Every way to write a table without its door. Row triggers say nothing about a table without rows: there, what the
+/// catalogue says must do.
+async fn hand_writes(admin: &mut PgConnection, tables: &[String]) -> Vec<String> {
+    let mut statements = Vec::new();
+    for table in tables {
+        let columns: Vec<String> = sqlx::query_scalar(
+            "select quote_ident(attname) from pg_attribute
+              where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = '' order by attidentity, attnum",
+        )
+        .bind(table)
+        .fetch_all(admin.as_mut())
+        .await
+        .expect("columns");
+        let (first, all) = (&columns[0], columns.join(", "));
+        let has_rows: bool = sqlx::query_scalar(AssertSqlSafe(format!("select exists (select from {table})")))
+            .fetch_one(admin.as_mut())
+            .await
+            .expect("an answer");
+        if has_rows {
+            statements.push(format!("insert into {table} ({all}) overriding system value select {all} from {table} limit 1"));
+            statements.push(format!("update {table} set {first} = {first}"));
+            statements.push(format!("delete from {table}"));
+        } else {
+            statements.push(format!("insert into {table} default values"));
+        }
+        statements.push(format!("truncate {table}"));
+        statements.push(format!("truncate {table} cascade"));
+    }
+    statements
+}
+
+/// Tries everything and answers with what went through, or failed for another reason than a refusal.
+async fn not_refused(connection: &mut PgConnection, statements: &[String]) -> Vec<String> {
+    let mut found = Vec::new();
+    for statement in statements {
+        match attempt(connection, statement).await {
+            None => found.push(format!("{statement}: went through")),
+            Some(state) if is_refusal(&state) => {}
+            Some(state) => found.push(format!("{statement}: {state}")),
+        }
+    }
+    found
+}
+
+/// A table that others refer to cannot be emptied alone, whoever asks; only with CASCADE does the attempt get to the triggers.
+fn without_key_violations(found: Vec<String>) -> Vec<String> {
+    found.into_iter().filter(|line| !(line.starts_with("truncate") && line.ends_with(": 0A000"))).collect()
+}
+
+/// SEC-3: no login writes any table by hand. The migrator has the owners' rights and meets the triggers of the guarded ones.
+#[tokio::test]
+async fn no_login_writes_a_table_by_hand() {
+    let (db, _store, _run) = lived_in().await;
+    let mut admin = db.superuser().await;
+    let all = all_tables(&mut admin).await;
+    let guarded = with_partitions(&mut admin, &[HISTORY, FACTS, RULES]).await;
+    let before = db.fingerprint().await;
+    let mut found = Vec::new();
+    for &role in LOGINS {
+        let tables = if role == Role::Migrator { &guarded } else { &all };
+        let statements = hand_writes(&mut admin, tables).await;
+        let mut connection = db.connect(role).await;
+        let gone_through = without_key_violations(not_refused(&mut connection, &statements).await);
+        found.extend(gone_through.into_iter().map(|line| format!("{}: {line}", role.name())));
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+}
+
+/// SEC-3, E1, E2: a superuser is refused too while the triggers are in place, also in the replica role.
+#[tokio::test]
+async fn a_superuser_meets_the_triggers() {
+    let (db, _store, run) = lived_in().await;
+    let mut admin = db.superuser().await;
+    let guarded = with_partitions(&mut admin, &[HISTORY, FACTS, RULES]).await;
+    let mut statements = hand_writes(&mut admin, &guarded).await;
+    statements.push(format!("update fsm.run set state_code = 'draft' where run_id = '{run}'"));
+    statements.push(format!("insert into fsm.run select * from fsm.run where run_id = '{run}'"));
+    statements.push(format!("insert into fsm.transition_log select * from fsm.transition_log where run_id = '{run}'"));
+    for table in [HISTORY, FACTS].concat() {
+        let attempts = statements.iter().filter(|statement| statement.starts_with(&format!("delete from {table}"))).count();
+        assert!(attempts > 0, "{table} has rows to try it on");
+    }
+    let before = db.fingerprint().await;
+    let mut found = Vec::new();
+    for replication_role in ["origin", "replica", "local"] {
+        let setting = format!("set session_replication_role = {replication_role}");
+        admin.execute(AssertSqlSafe(setting)).await.expect("a superuser may");
+        let gone_through = without_key_violations(not_refused(&mut admin, &statements).await);
+        found.extend(gone_through.into_iter().map(|line| format!("{replication_role}: {line}")));
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+}
+
+/// SEC-3, E2: whoever the migrator becomes, history is not rewritten and no table is emptied.
+#[tokio::test]
+async fn no_owner_rewrites_history() {
+    let (db, _store, _run) = lived_in().await;
+    let mut admin = db.superuser().await;
+    let history = with_partitions(&mut admin, &[HISTORY]).await;
+    let evidence = with_partitions(&mut admin, &[HISTORY, FACTS]).await;
+    let rules = with_partitions(&mut admin, &[RULES]).await;
+    let before = db.fingerprint().await;
+    let mut found = Vec::new();
+    for owner in ["chancery_owner", "chancery_definer", "chancery_guard"] {
+        let mut statements = hand_writes(&mut admin, if owner == "chancery_definer" { &history } else { &evidence }).await;
+        if owner == "chancery_definer" {
+            // The doors act as this role, so it can append; what a lone append comes to is the next test's.
+            statements.retain(|statement| !statement.starts_with("insert"));
+        }
+        statements.extend(hand_writes(&mut admin, &rules).await.into_iter().filter(|s| s.starts_with("truncate")));
+        let mut connection = db.connect(Role::Migrator).await;
+        connection.execute(AssertSqlSafe(format!("set role {owner}"))).await.expect("the migrator may");
+        let gone_through = without_key_violations(not_refused(&mut connection, &statements).await);
+        found.extend(gone_through.into_iter().map(|line| format!("{owner}: {line}")));
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+}
+
+/// FSM-6, SEC-3: even as the role of the doors, state without log and log without state are refused at COMMIT.
+#[tokio::test]
+async fn state_and_log_come_together_or_not_at_all() {
+    let (db, _store, run) = lived_in().await;
+    let before = db.fingerprint().await;
+    let mut connection = db.connect(Role::Migrator).await;
+    connection.execute("set role chancery_definer").await.expect("the migrator may");
+    let next_log_row = format!(
+        "insert into fsm.transition_log select run_id, seq + 1, gen_random_uuid(), run_kind, state_machine_id, transition_id,
+                to_state, 'draft', principal, actor_class, trigger_kind, trigger_ref, reason, evidence, event_type,
+                artefact_digest, 'forged', key_id, signature, at, hash, sha256(hash)
+           from fsm.transition_log where run_id = '{run}' order by seq desc limit 1"
+    );
+    let forged_birth = "insert into fsm.transition_log select gen_random_uuid(), seq, gen_random_uuid(), run_kind, state_machine_id,
+                transition_id, from_state, to_state, principal, actor_class, trigger_kind, trigger_ref, reason, evidence,
+                event_type, artefact_digest, idempotency_key, key_id, signature, at, prev_hash, hash
+           from fsm.transition_log where seq = 1 limit 1";
+    let cases = [
+        ("state alone", format!("update fsm.run set state_code = 'draft' where run_id = '{run}'")),
+        ("seq alone", format!("update fsm.run set seq = seq + 1 where run_id = '{run}'")),
+        ("hash alone", format!("update fsm.run set head_hash = sha256(head_hash) where run_id = '{run}'")),
+        (
+            "a run without a log",
+            format!(
+                "insert into fsm.run select gen_random_uuid(), state_machine_id, state_code, facet, seq, head_hash, parent_run_id,
+                        data, started_by, trace_id, correlation_id, created_at, last_transition_at
+                   from fsm.run where run_id = '{run}'"
+            ),
+        ),
+        ("log alone", next_log_row),
+        ("the log of a run that is not there", forged_birth.to_owned()),
+    ];
+    let mut found = Vec::new();
+    for (name, statement) in cases {
+        connection.execute("begin").await.expect("a transaction");
+        connection.execute(AssertSqlSafe(statement)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
+        match connection.execute("commit").await {
+            Ok(_) => found.push(format!("{name}: committed")),
+            Err(error) if sqlstate(&error) == RS017.as_str() => {}
+            Err(error) => found.push(format!("{name}: {}", sqlstate(&error))),
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+}
+
+/// E6: the deferred check reads what the low-privilege session may not, at COMMIT and when it is asked for earlier.
+#[tokio::test]
+async fn a_login_without_rights_on_tables_passes_the_deferred_check() {
+    let (db, store, _run) = lived_in().await;
+    for (name, class) in
+        [("cutter", "executor_dot991"), ("verifier", "verifier_dot992"), ("authority", "review_authority")]
+    {
+        db.service(name, &[class]).await;
+    }
+    let duties = [
+        (Role::CutterExec, "cut", "cutter", "executor_dot991", "rpc:cut"),
+        (Role::CutterVerify, "verified", "verifier", "verifier_dot992", "rpc:verify"),
+        (Role::CutterReview, "reviewed", "authority", "review_authority", "rpc:review"),
+    ];
+    for early in [false, true] {
+        let run = start(&store, "duty", json!({ "n": 1 })).await.expect("begun").run_id;
+        for (role, to, principal, class, trigger) in duties {
+            let m = a_move(run, to, principal, class, trigger, json!({}));
+            assert_eq!(
+                codes(store.fn_state_transition_apply(&m).await),
+                [RI004],
+                "the application cannot do what has a login of its own"
+            );
+            let mut session = Session::open(&db, role).await;
+            session.begin(Isolation::ReadCommitted).await;
+            session.apply(&m).await.expect("the duty's own login");
+            if early {
+                session.run("set constraints all immediate").await.expect("the check holds now");
+            }
+            session.commit().await.expect("the check holds at COMMIT");
+        }
+        assert_eq!(store.run(run).await.expect("an answer").expect("the run").state, "reviewed");
+    }
+}
+
+/// E6: a session that defers nothing is refused in the middle of a move, between state and log. That is strict, never lax:
+/// nothing changes, and the session can move as soon as it lets the check wait for COMMIT again.
+#[tokio::test]
+async fn a_session_that_defers_nothing_changes_nothing() {
+    let (db, store) = letters().await;
+    let run = draft(&store).await;
+    let before = db.fingerprint().await;
+    let mut session = Session::open(&db, Role::App).await;
+    session.begin(Isolation::ReadCommitted).await;
+    session.run("set constraints all immediate").await.expect("nothing to check yet");
+    assert_eq!(codes(session.apply(&check(run)).await), [RS017]);
+    session.rollback().await;
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+    session.apply(&check(run)).await.expect("checked");
+}

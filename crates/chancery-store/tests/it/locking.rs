@@ -1,0 +1,438 @@
+//! Two connections race a guard against the rows it reads. Nobody sleeps: a test waits until PostgreSQL says that a
+//! session stands in front of a lock, and only then lets the other one go on.
+//!
+//! The machines: a dossier completes only when none of its papers is open; a done paper is reopened only while its
+//! dossier goes on. Whatever the order, there is never a completed dossier with an open paper.
+
+use chancery_model::refusal::Code::{self, *};
+use chancery_store::fsm::{Move, MoveReport, Start};
+use chancery_store::{Error, Role, Store};
+use chancery_testkit::TestDb;
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use serde_json::json;
+use uuid::Uuid;
+
+use crate::session::{Isolation, Session, Watch};
+use crate::support::{a_move, birth, codes};
+
+const DOSSIER: &str = r#"
+machine: dossier
+scope: custom
+version: 1.0.0
+description: A dossier of papers.
+events:
+  - { type: dossier.completed, description: All papers are done. }
+guards:
+  - { name: no_open_paper, kind: config, rule: '$.run.children.open == 0', reads: [children], description: Every paper is done. }
+states:
+  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
+  - { code: reviewing, class: active, color: c, icon: i, label: { en: Reviewing, vi: Đang xem }, message: { en: read, vi: đọc } }
+  - { code: completed, class: terminal, terminal: true, color: c, icon: i, label: { en: Completed, vi: Xong }, message: { en: done, vi: xong } }
+transitions:
+  - { id: begin, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_begin } }
+  - { id: review, from: open, to: reviewing, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_review } }
+  - { id: back, from: reviewing, to: open, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_back } }
+  - { id: complete, from: [open, reviewing], to: completed, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_complete }, guards: [no_open_paper], event: dossier.completed }
+"#;
+
+const PAPER: &str = r#"
+machine: paper
+scope: custom
+version: 1.0.0
+description: A paper of a dossier.
+events:
+  - { type: paper.reopened, description: A paper is worked on again. }
+guards:
+  - { name: dossier_goes_on, kind: config, rule: '$.run.parent.terminal == false', reads: [parent], description: The dossier is not completed. }
+states:
+  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
+  - { code: done, class: terminal, terminal: true, color: c, icon: i, label: { en: Done, vi: Xong }, message: { en: done, vi: xong } }
+transitions:
+  - { id: begin, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: paper_begin } }
+  - { id: finish, from: open, to: done, actors: [executor_worker], trigger: { kind: rpc, ref: paper_finish } }
+  - { id: reopen, from: done, to: open, actors: [executor_worker], trigger: { kind: rpc, ref: paper_reopen }, guards: [dossier_goes_on], event: paper.reopened, terminal_exit: true }
+"#;
+
+/// Completed dossiers that have an open paper: there is never one.
+const BROKEN: &str = "select count(*) from fsm.run d join fsm.run p on p.parent_run_id = d.run_id
+                       where d.state_code = 'completed' and p.state_code = 'open'";
+
+async fn archive() -> (TestDb, Store, Watch) {
+    let db = TestDb::new().await;
+    db.service("writer", &["executor_worker"]).await;
+    db.machine(DOSSIER).await;
+    db.machine(PAPER).await;
+    let watch = Watch::new(&db);
+    // A deadlock shows itself at once instead of after a second.
+    let statement = format!("alter database \"{}\" set deadlock_timeout = '100ms'", db.target().database());
+    sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&watch.pool).await.expect("a setting");
+    let store = db.store(Role::App);
+    (db, store, watch)
+}
+
+fn new_dossier() -> Start {
+    Start { trigger_ref: "dossier_begin".to_owned(), ..birth("dossier", json!({})) }
+}
+
+fn new_paper(dossier: Uuid) -> Start {
+    Start { trigger_ref: "paper_begin".to_owned(), parent: Some(dossier), ..birth("paper", json!({})) }
+}
+
+fn by_writer(run: Uuid, to: &str, trigger: &str) -> Move {
+    a_move(run, to, "writer", "executor_worker", trigger, json!({}))
+}
+
+fn review(dossier: Uuid) -> Move {
+    by_writer(dossier, "reviewing", "rpc:dossier_review")
+}
+
+fn complete(dossier: Uuid) -> Move {
+    by_writer(dossier, "completed", "rpc:dossier_complete")
+}
+
+fn finish(paper: Uuid) -> Move {
+    by_writer(paper, "done", "rpc:paper_finish")
+}
+
+fn reopen(paper: Uuid) -> Move {
+    by_writer(paper, "open", "rpc:paper_reopen")
+}
+
+/// A dossier whose papers are all done.
+async fn dossier(store: &Store, papers: usize) -> (Uuid, Vec<Uuid>) {
+    let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
+    let mut done = Vec::new();
+    for _ in 0..papers {
+        let paper = store.fn_run_start(&new_paper(dossier)).await.expect("a paper").run_id;
+        store.fn_state_transition_apply(&finish(paper)).await.expect("a paper is finished");
+        done.push(paper);
+    }
+    (dossier, done)
+}
+
+/// What a racer does to a dossier with one paper, done.
+#[derive(Debug, Clone)]
+enum Act {
+    Move(Move),
+    Start(Start),
+}
+
+impl Act {
+    async fn on(&self, session: &mut Session) -> Result<MoveReport, Error> {
+        match self {
+            Self::Move(m) => session.apply(m).await,
+            Self::Start(s) => session.start(s).await,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reopen,
+    Start,
+    Complete,
+}
+
+impl Kind {
+    fn act(self, dossier: Uuid, paper: Uuid) -> Act {
+        match self {
+            Self::Reopen => Act::Move(reopen(paper)),
+            Self::Start => Act::Start(new_paper(dossier)),
+            Self::Complete => Act::Move(complete(dossier)),
+        }
+    }
+
+    /// How the loser is told.
+    const fn refusal(self) -> Code {
+        match self {
+            Self::Reopen | Self::Complete => RS006,
+            Self::Start => RS024,
+        }
+    }
+}
+
+/// Every pair that must not both succeed, in both orders of arrival.
+const RACES: [(Kind, Kind); 4] = [
+    (Kind::Reopen, Kind::Complete),
+    (Kind::Complete, Kind::Reopen),
+    (Kind::Start, Kind::Complete),
+    (Kind::Complete, Kind::Start),
+];
+
+/// FSM-8: the second racer waits for the first and is then judged by what the first left behind.
+#[tokio::test]
+async fn a_guard_waits_for_the_rows_it_reads() {
+    let (db, store, watch) = archive().await;
+    for (first, second) in RACES {
+        for commits in [true, false] {
+            let (dossier, papers) = dossier(&store, 1).await;
+            let mut leader = Session::open(&db, Role::App).await;
+            let mut follower = Session::open(&db, Role::App).await;
+            leader.begin(Isolation::ReadCommitted).await;
+            first.act(dossier, papers[0]).on(&mut leader).await.expect("nobody is in the first one's way");
+
+            let act = second.act(dossier, papers[0]);
+            let pid = follower.pid;
+            let waiting = tokio::spawn(async move { act.on(&mut follower).await });
+            watch.until_blocked(pid).await;
+            if commits {
+                leader.commit().await.expect("the first one's move holds");
+                let answer = waiting.await.expect("no panic");
+                assert_eq!(codes(answer), [second.refusal()], "{second:?} after {first:?}");
+            } else {
+                leader.rollback().await;
+                waiting.await.expect("no panic").unwrap_or_else(|error| {
+                    panic!("{second:?} after {first:?} was rolled back: {error}")
+                });
+            }
+            assert_eq!(watch.count(BROKEN).await, 0, "{first:?}, then {second:?}");
+        }
+    }
+}
+
+/// FSM-8: a caller that keeps an old snapshot gets a conflict, a refusal or its way, but never breaks the invariant.
+/// The first racer stays at READ COMMITTED, so that nothing can rest on serialisable snapshots alone.
+#[tokio::test]
+async fn an_old_snapshot_breaks_no_invariant() {
+    let (db, store, watch) = archive().await;
+    let mut broken = Vec::new();
+    for (first, second) in RACES {
+        for isolation in Isolation::ALL {
+            for overlap in [true, false] {
+                let (dossier, papers) = dossier(&store, 1).await;
+                let mut leader = Session::open(&db, Role::App).await;
+                let mut follower = Session::open(&db, Role::App).await;
+                follower.begin(isolation).await;
+                leader.begin(Isolation::ReadCommitted).await;
+                first.act(dossier, papers[0]).on(&mut leader).await.expect("the first one's way is free");
+                let act = second.act(dossier, papers[0]);
+                let answer = if overlap {
+                    let pid = follower.pid;
+                    let waiting = tokio::spawn(async move {
+                        let answer = act.on(&mut follower).await;
+                        finish_transaction(&mut follower, answer).await
+                    });
+                    watch.until_blocked(pid).await;
+                    leader.commit().await.expect("the first one's move holds");
+                    waiting.await.expect("no panic")
+                } else {
+                    leader.commit().await.expect("the first one's move holds");
+                    let answer = act.on(&mut follower).await;
+                    finish_transaction(&mut follower, answer).await
+                };
+                match answer {
+                    Ok(_) => broken.push(format!("{first:?}, then {second:?} at {isolation:?}, overlapping: {overlap}")),
+                    Err(Error::Conflict(_)) => assert_ne!(isolation, Isolation::ReadCommitted),
+                    Err(error) => assert_eq!(codes::<MoveReport>(Err(error)), [second.refusal()]),
+                }
+            }
+        }
+    }
+    assert_eq!(broken, Vec::<String>::new(), "both succeeded");
+    assert_eq!(watch.count(BROKEN).await, 0);
+}
+
+async fn finish_transaction(session: &mut Session, answer: Result<MoveReport, Error>) -> Result<MoveReport, Error> {
+    match answer {
+        Ok(report) => session.commit().await.map(|()| report),
+        Err(error) => {
+            session.rollback().await;
+            Err(error)
+        }
+    }
+}
+
+/// FSM-6: of two movers from one state exactly one gets through; the other learns that the run has moved on.
+#[tokio::test]
+async fn one_of_two_movers_wins() {
+    let (db, store, watch) = archive().await;
+    let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
+    for (commits, from) in [(true, None), (true, Some("open")), (false, None), (false, Some("open"))] {
+        let paper = store.fn_run_start(&new_paper(dossier)).await.expect("a paper").run_id;
+        let second = Move { from: from.map(str::to_owned), ..finish(paper) };
+        let mut leader = Session::open(&db, Role::App).await;
+        let mut follower = Session::open(&db, Role::App).await;
+        leader.begin(Isolation::ReadCommitted).await;
+        leader.apply(&finish(paper)).await.expect("the first mover is alone");
+        let pid = follower.pid;
+        let waiting = tokio::spawn(async move { follower.apply(&second).await });
+        watch.until_blocked(pid).await;
+        if commits {
+            leader.commit().await.expect("the first move holds");
+            let expected = if from.is_some() { RS009 } else { RS004 };
+            assert_eq!(codes(waiting.await.expect("no panic")), [expected]);
+        } else {
+            leader.rollback().await;
+            waiting.await.expect("no panic").expect("the second mover is alone now");
+        }
+        let run = store.run(paper).await.expect("an answer").expect("the paper");
+        assert_eq!((run.state.as_str(), run.seq), ("done", 2), "one effect");
+    }
+}
+
+/// FSM-7: one key from two connections at once has one effect, and both get the same answer.
+#[tokio::test]
+async fn one_key_from_two_connections_has_one_effect() {
+    let (db, store, watch) = archive().await;
+    let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
+    let paper = store.fn_run_start(&new_paper(dossier)).await.expect("a paper").run_id;
+    for act in [Act::Move(finish(paper)), Act::Start(new_paper(dossier)), Act::Move(reopen(paper))] {
+        for commits in [false, true] {
+            let mut leader = Session::open(&db, Role::App).await;
+            let mut follower = Session::open(&db, Role::App).await;
+            leader.begin(Isolation::ReadCommitted).await;
+            let first = act.on(&mut leader).await.expect("the first one");
+            let (pid, same) = (follower.pid, act.clone());
+            let waiting = tokio::spawn(async move {
+                follower.begin(Isolation::ReadCommitted).await;
+                let answer = same.on(&mut follower).await;
+                follower.rollback().await;
+                answer
+            });
+            watch.until_blocked(pid).await;
+            if commits {
+                leader.commit().await.expect("the first one holds");
+            } else {
+                leader.rollback().await;
+            }
+            let second = waiting.await.expect("no panic").expect("the same request");
+            assert_eq!(second.replayed, commits);
+            let one_effect = MoveReport { replayed: false, ..second };
+            if commits {
+                assert_eq!(one_effect, first, "the same answer");
+            }
+        }
+    }
+}
+
+/// FSM-6: a paper can be begun while its dossier moves from one open state to another.
+#[tokio::test]
+async fn a_parent_that_moves_on_still_takes_children() {
+    let (db, store, watch) = archive().await;
+    let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
+    let mut leader = Session::open(&db, Role::App).await;
+    let mut follower = Session::open(&db, Role::App).await;
+    leader.begin(Isolation::ReadCommitted).await;
+    leader.apply(&review(dossier)).await.expect("the dossier is reviewed");
+    let pid = follower.pid;
+    let waiting = tokio::spawn(async move { follower.start(&new_paper(dossier)).await });
+    watch.until_blocked(pid).await;
+    leader.commit().await.expect("the review holds");
+    waiting.await.expect("no panic").expect("the dossier goes on, so it takes papers");
+}
+
+/// FSM-6: batches lock in one order, whatever order they are given in.
+#[tokio::test]
+async fn opposite_batches_do_not_deadlock() {
+    let (db, store, watch) = archive().await;
+    let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
+    let mut papers = Vec::new();
+    for _ in 0..9 {
+        papers.push(store.fn_run_start(&new_paper(dossier)).await.expect("a paper").run_id);
+    }
+    // Held in the middle, both batches have taken what they can before either gets on.
+    let mut holder = Session::open(&db, Role::App).await;
+    holder.begin(Isolation::ReadCommitted).await;
+    holder.apply(&finish(papers[4])).await.expect("the middle one");
+    let mut waiting = Vec::new();
+    for reversed in [false, true] {
+        let mut moves: Vec<Move> = papers.iter().copied().map(finish).collect();
+        if reversed {
+            moves.reverse();
+        }
+        let mut session = Session::open(&db, Role::App).await;
+        let pid = session.pid;
+        waiting.push(tokio::spawn(async move { session.batch(&moves).await }));
+        watch.until_blocked(pid).await;
+    }
+    holder.rollback().await;
+    let mut made = 0;
+    for batch in waiting {
+        let reports = batch.await.expect("no panic").expect("no deadlock");
+        made += reports.iter().filter(|report| report.ok).count();
+    }
+    assert_eq!(made, papers.len(), "each paper was finished once");
+}
+
+/// FSM-6: the order holds for what the guards of a batch lock as well: parents before children, whoever's they are.
+#[tokio::test]
+async fn batches_whose_guards_read_crosswise_do_not_deadlock() {
+    let (db, store, watch) = archive().await;
+    let (one, _) = dossier(&store, 0).await;
+    let (two, of_two) = dossier(&store, 1).await;
+    let of_one = store.fn_run_start(&new_paper(one)).await.expect("a paper").run_id;
+    store.fn_state_transition_apply(&finish(of_one)).await.expect("finished");
+    assert!(one < two && of_two[0] < of_one, "the papers' order is not their dossiers'");
+
+    let mut holder = Session::open(&db, Role::App).await;
+    holder.begin(Isolation::ReadCommitted).await;
+    holder.apply(&reopen(of_two[0])).await.expect("the first paper is held");
+    let mut waiting = Vec::new();
+    for moves in [vec![reopen(of_two[0]), reopen(of_one)], vec![complete(one), complete(two)]] {
+        let mut session = Session::open(&db, Role::App).await;
+        let pid = session.pid;
+        waiting.push(tokio::spawn(async move { session.batch(&moves).await }));
+        watch.until_blocked(pid).await;
+    }
+    holder.rollback().await;
+    for batch in waiting {
+        batch.await.expect("no panic").expect("no deadlock");
+    }
+    assert_eq!(watch.count(BROKEN).await, 0);
+}
+
+/// FSM-8: many racers at once: no deadlock, and the invariant holds after every round.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_crowd_of_racers_breaks_nothing() {
+    const ROUNDS: u64 = 200;
+    const RACERS: u64 = 8;
+    let (db, store, watch) = archive().await;
+    let mut sessions = Vec::new();
+    for _ in 0..RACERS {
+        sessions.push(Session::open(&db, Role::App).await);
+    }
+    let mut made = 0;
+    for round in 0..ROUNDS {
+        let (dossier, papers) = dossier(&store, 2).await;
+        let racers: Vec<_> = sessions
+            .drain(..)
+            .zip(0..)
+            .map(|(mut session, n)| {
+                let papers = papers.clone();
+                tokio::spawn(async move {
+                    // The seed is the round and the racer: a failure can be run again.
+                    let mut random = StdRng::seed_from_u64(round * RACERS + n);
+                    let mut made = 0;
+                    for _ in 0..random.gen_range(1..=3) {
+                        let paper = papers[random.gen_range(0..papers.len())];
+                        let act = match random.gen_range(0..5) {
+                            0 => Kind::Complete.act(dossier, paper),
+                            1 => Kind::Start.act(dossier, paper),
+                            2 | 3 => Kind::Reopen.act(dossier, paper),
+                            _ => Act::Move(finish(paper)),
+                        };
+                        session.begin(Isolation::ReadCommitted).await;
+                        let answer = act.on(&mut session).await;
+                        match finish_transaction(&mut session, answer).await {
+                            Ok(_) => made += 1,
+                            Err(Error::Refused(_)) => {}
+                            Err(error) => panic!("round {round}, racer {n}, {act:?}: {error}"),
+                        }
+                    }
+                    (session, made)
+                })
+            })
+            .collect();
+        for racer in racers {
+            let (session, moves) = racer.await.expect("no deadlock, no conflict");
+            made += moves;
+            sessions.push(session);
+        }
+        assert_eq!(watch.count(BROKEN).await, 0, "after round {round}");
+    }
+    assert!(made > ROUNDS, "the racers did race: {made} moves");
+    let deadlocks =
+        watch.count("select deadlocks from pg_stat_database where datname = current_database()").await;
+    assert_eq!(deadlocks, 0);
+}

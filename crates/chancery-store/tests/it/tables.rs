@@ -1,0 +1,64 @@
+//! The tables of the database by what guards them: whoever makes a new one says here which kind it is.
+
+use sqlx::postgres::PgConnection;
+
+/// Append-only for everyone, the role of the doors included.
+pub(crate) const HISTORY: &[&str] = &[
+    "event.event_outbox",
+    "event.event_position",
+    "event.event_sequenced",
+    "event.event_validation_audit",
+    "fsm.transition_log",
+    "identity.identity_log",
+];
+
+/// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
+pub(crate) const FACTS: &[&str] = &["fsm.run", "identity.signing_key"];
+
+/// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.
+pub(crate) const RULES: &[&str] = &[
+    "config.dot_config",
+    "config.message",
+    "config.refusal",
+    "event.event_type_registry",
+    "event.sequencer_cursor",
+    "fsm.guard_def",
+    "fsm.invariant_def",
+    "fsm.lock_target_def",
+    "fsm.rollup_policy_def",
+    "fsm.run_kind_def",
+    "fsm.state_def",
+    "fsm.state_facet_def",
+    "fsm.state_machine_def",
+    "fsm.transition_def",
+    "identity.actor_class",
+    "identity.login_actor_class",
+    "identity.principal",
+];
+
+/// The migrator's own notes: it writes them while it migrates, as itself.
+pub(crate) const NOTES: &[&str] = &["internal.migration", "internal.release"];
+
+/// Every table of ours, partitions included.
+pub(crate) async fn all_tables(connection: &mut PgConnection) -> Vec<String> {
+    sqlx::query_scalar(
+        "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+          where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p') order by 1",
+    )
+    .fetch_all(connection)
+    .await
+    .expect("the tables")
+}
+
+/// The tables, and the partitions of those that have some.
+pub(crate) async fn with_partitions(connection: &mut PgConnection, kinds: &[&[&str]]) -> Vec<String> {
+    let tables: Vec<String> = kinds.concat().iter().map(|&table| table.to_owned()).collect();
+    sqlx::query_scalar(
+        "select distinct p.relid::regclass::text from unnest($1::text[]) t, pg_partition_tree(t::regclass) p
+         union select unnest($1::text[]) order by 1",
+    )
+    .bind(tables)
+    .fetch_all(connection)
+    .await
+    .expect("tables and partitions")
+}

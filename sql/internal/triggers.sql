@@ -1,0 +1,28 @@
+-- Every table of ours changes through its door: rules, registries and evidence alike. The owners pass (migrations and doors);
+-- nobody else does, whatever rights they were given by hand. What is evidence is closed to the owners as well, by the
+-- triggers of its own room. TRUNCATE is closed to everyone: row triggers do not see it (experiment E2), and nothing here is
+-- ever emptied. ENABLE ALWAYS, so that session_replication_role = replica opens nothing (experiment E1).
+do $guards$
+declare
+  v_table record;
+begin
+  for v_table in
+    select n.nspname as room, c.relname as name, c.relispartition as is_partition
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p')
+  loop
+    -- Row triggers reach partitions through their table. The three tables that every move writes have one stricter trigger
+    -- of their own instead of two: PostgreSQL parses each WHEN clause anew in every statement.
+    if not v_table.is_partition
+       and (v_table.room, v_table.name) not in (('fsm', 'run'), ('fsm', 'transition_log'), ('event', 'event_outbox')) then
+      execute format('create or replace trigger changes_through_its_door before insert or update or delete on %I.%I
+                        for each row when (current_user not in (%L, %L)) execute function internal.refuse_direct_write(%L)',
+                     v_table.room, v_table.name, 'chancery_definer', 'chancery_owner', 'RS015');
+      execute format('alter table %I.%I enable always trigger changes_through_its_door', v_table.room, v_table.name);
+    end if;
+    execute format('create or replace trigger is_never_emptied before truncate on %I.%I
+                      for each statement execute function internal.refuse_direct_write(%L)', v_table.room, v_table.name, 'RS016');
+    execute format('alter table %I.%I enable always trigger is_never_emptied', v_table.room, v_table.name);
+  end loop;
+end
+$guards$;
