@@ -12,10 +12,11 @@ declare
   v_run record;
   v_log record;
 begin
-  select r.state_code, r.seq, r.head_hash into v_run from bench.run r where r.run_id = new.run_id;
-  select l.to_state, l.seq, l.hash into v_log
+  select r.state_code, r.seq, r.head_hash, r.last_transition_at into v_run from bench.run r where r.run_id = new.run_id;
+  select l.to_state, l.seq, l.hash, l.at into v_log
     from bench.transition_log l where l.run_id = new.run_id order by l.seq desc limit 1;
-  if v_log.seq is null or v_run.seq <> v_log.seq or v_run.state_code <> v_log.to_state or v_run.head_hash <> v_log.hash then
+  if v_log.seq is null or v_run.seq <> v_log.seq or v_run.state_code <> v_log.to_state or v_run.head_hash <> v_log.hash
+     or v_run.last_transition_at <> v_log.at then
     raise exception 'state and log disagree';
   end if;
   return null;

@@ -8,15 +8,21 @@ create or replace trigger transition_log_is_append_only before update or delete 
 alter table fsm.transition_log enable always trigger transition_log_only_by_the_engine;
 alter table fsm.transition_log enable always trigger transition_log_is_append_only;
 
--- What a run was born with never changes: the engine's own role may update the columns of a move and no others (grants.sql).
-create or replace trigger run_is_born_and_moved_by_the_engine before insert or update on fsm.run
+-- A run is born by the engine. Its state, seq and hash are tied to the log at COMMIT by the constraint trigger below, whoever
+-- writes them; what it was born with never changes at all. Naming columns instead of testing who writes keeps these triggers
+-- out of the engine's way: PostgreSQL passes them by without parsing a clause.
+create or replace trigger run_is_born_by_the_engine before insert on fsm.run
   for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS015');
+create or replace trigger run_facts_never_change
+  before update of run_id, state_machine_id, parent_run_id, data, started_by, trace_id, correlation_id, created_at on fsm.run
+  for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_is_never_deleted before delete on fsm.run
   for each row execute function internal.refuse_direct_write('RS015');
-alter table fsm.run enable always trigger run_is_born_and_moved_by_the_engine;
+alter table fsm.run enable always trigger run_is_born_by_the_engine;
+alter table fsm.run enable always trigger run_facts_never_change;
 alter table fsm.run enable always trigger run_is_never_deleted;
 
--- State, seq and head hash equal the newest log row at COMMIT, whoever wrote. Constraint triggers cannot be replaced.
+-- State, seq, head hash and time equal the newest log row at COMMIT, whoever wrote. Constraint triggers cannot be replaced.
 drop trigger if exists run_state_equals_log on fsm.run;
 create constraint trigger run_state_equals_log after insert or update on fsm.run
   deferrable initially deferred for each row execute function fsm.assert_log_custom();

@@ -99,6 +99,7 @@ create table fsm.transition_def (
   proposed boolean not null default false,
   login_roles text[] not null default '{}',
   config_rules jsonpath[] not null default '{}',
+  config_rule jsonpath,
   event_active boolean not null default false,
   payload_has_required boolean not null default false,
   needs_nothing_more boolean not null generated always as (
@@ -116,6 +117,7 @@ comment on column fsm.transition_def.from_state is 'Null is the birth of a run: 
 comment on column fsm.transition_def.guard_ref is 'Names of the guards, for people; the engine uses guard_ids.';
 comment on column fsm.transition_def.login_roles is
   'Compiled, like reads and the three columns after it, by fsm.compile_transitions from login_actor_class, guard_def and event_type_registry: every move reads one row here instead of one in each of them.';
+comment on column fsm.transition_def.config_rule is 'All config rules as one, where there are no others and none reads beyond the run: asked first, since it is mostly true.';
 comment on column fsm.transition_def.needs_nothing_more is 'Nothing but guards, trigger and actor stands between a request and this move.';
 comment on column fsm.transition_def.needs_facet is 'The target state has facets, so one of them must come with the move.';
 
@@ -216,6 +218,8 @@ comment on column fsm.transition_log.evidence is 'RFC 8785 canonical bytes: the 
 create type fsm.run_row as (
   state_machine_id text,
   state_code text,
+  facet text,
+  last_transition_at timestamptz,
   seq bigint,
   head_hash bytea,
   parent_run_id uuid,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sqlx::Row as _;
 use sqlx::postgres::PgRow;
+use sqlx::types::Json;
 use uuid::Uuid;
 
 use crate::{Error, Store};
@@ -159,7 +160,7 @@ impl Store {
     /// # Errors
     /// `Refused` with every problem; then nothing changed.
     pub async fn fn_state_transition_apply(&self, m: &Move) -> Result<MoveReport, Error> {
-        let report: Value = sqlx::query_scalar(
+        let Json(report) = sqlx::query_scalar::<_, Json<MoveReport>>(
             "select fsm.fn_state_transition_apply($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, null, $12, $13)",
         )
         .bind(m.run_id)
@@ -177,7 +178,7 @@ impl Store {
         .bind(m.signed.as_ref().map(|s| &s.signature))
         .fetch_one(&self.pool)
         .await?;
-        decode(report)
+        Ok(report)
     }
 
     /// Makes many moves in one transaction, a verdict each.
@@ -197,11 +198,11 @@ impl Store {
                 })
             })
             .collect();
-        let reports: Value = sqlx::query_scalar("select fsm.fn_state_transition_apply_batch($1)")
+        let Json(reports) = sqlx::query_scalar::<_, Json<Vec<MoveReport>>>("select fsm.fn_state_transition_apply_batch($1)")
             .bind(Value::Array(moves))
             .fetch_one(&self.pool)
             .await?;
-        decode(reports)
+        Ok(reports)
     }
 
     /// What [`Store::fn_state_transition_apply`] would say. Runs in a READ ONLY transaction: a STABLE function could still
@@ -233,7 +234,7 @@ impl Store {
     /// # Errors
     /// `Refused` with every problem; then nothing changed.
     pub async fn fn_run_start(&self, s: &Start) -> Result<MoveReport, Error> {
-        let report: Value = sqlx::query_scalar(
+        let Json(report) = sqlx::query_scalar::<_, Json<MoveReport>>(
             "select fsm.fn_run_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, null, $13, $14)",
         )
         .bind(s.run_id)
@@ -252,7 +253,7 @@ impl Store {
         .bind(s.signed.as_ref().map(|s| &s.signature))
         .fetch_one(&self.pool)
         .await?;
-        decode(report)
+        Ok(report)
     }
 
     /// Puts a machine into the registry.

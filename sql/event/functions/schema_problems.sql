@@ -35,12 +35,13 @@ begin
       when v_keyword = 'description' then jsonb_typeof(v_value) = 'string'
       else false end;
     if not v_ok then
-      v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || v_keyword, 'why', 'outside the subset'));
+      v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || replace(replace(v_keyword, '~', '~0'), '/', '~1'), 'why', 'outside the subset'));
     elsif v_keyword = 'items' then
       v_found := v_found || event.schema_problems(v_value, p_pointer || '/items');
     elsif v_keyword = 'properties' then
-      for v_child in select * from jsonb_each(v_value) loop
-        v_found := v_found || event.schema_problems(v_child.value, p_pointer || '/properties/' || v_child.key);
+      -- Names stand in a pointer as RFC 6901 says: ~ as ~0, / as ~1.
+      for v_child in select e.value, replace(replace(e.key, '~', '~0'), '/', '~1') as token from jsonb_each(v_value) e loop
+        v_found := v_found || event.schema_problems(v_child.value, p_pointer || '/properties/' || v_child.token);
       end loop;
     end if;
   end loop;

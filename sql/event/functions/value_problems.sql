@@ -49,14 +49,16 @@ begin
       end loop;
     end if;
   elsif v_kind = 'object' then
-    for v_child in select r.key from jsonb_array_elements_text(coalesce(p_schema -> 'required', '[]')) r (key) where not p_value ? r.key loop
-      v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || v_child.key, 'rule', 'required'));
+    -- Names stand in a pointer as RFC 6901 says: ~ as ~0, / as ~1.
+    for v_child in select replace(replace(r.key, '~', '~0'), '/', '~1') as token
+                     from jsonb_array_elements_text(coalesce(p_schema -> 'required', '[]')) r (key) where not p_value ? r.key loop
+      v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || v_child.token, 'rule', 'required'));
     end loop;
-    for v_child in select e.key, e.value from jsonb_each(p_value) e loop
+    for v_child in select e.key, e.value, replace(replace(e.key, '~', '~0'), '/', '~1') as token from jsonb_each(p_value) e loop
       if p_schema -> 'properties' ? v_child.key then
-        v_found := v_found || event.value_problems(p_schema -> 'properties' -> v_child.key, v_child.value, p_pointer || '/' || v_child.key);
+        v_found := v_found || event.value_problems(p_schema -> 'properties' -> v_child.key, v_child.value, p_pointer || '/' || v_child.token);
       elsif p_schema -> 'additionalProperties' = 'false' then
-        v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || v_child.key, 'rule', 'additionalProperties'));
+        v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer || '/' || v_child.token, 'rule', 'additionalProperties'));
       end if;
     end loop;
   end if;

@@ -5,11 +5,11 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   update fsm.transition_def t
-     set login_roles = c.login_roles, config_rules = c.config_rules, reads = c.reads, event_active = c.event_active,
+     set login_roles = c.login_roles, config_rules = c.config_rules, config_rule = c.config_rule, reads = c.reads, event_active = c.event_active,
          payload_has_required = c.payload_has_required
     from fsm.v_compiled_transition c
    where c.transition_id = t.transition_id
-     and (t.login_roles, t.config_rules::text, t.reads, t.event_active, t.payload_has_required)
-         is distinct from (c.login_roles, c.config_rules::text, c.reads, c.event_active, c.payload_has_required);
+     and (t.login_roles, t.config_rules::text, t.config_rule::text, t.reads, t.event_active, t.payload_has_required)
+         is distinct from (c.login_roles, c.config_rules::text, c.config_rule::text, c.reads, c.event_active, c.payload_has_required);
 end
 $$;

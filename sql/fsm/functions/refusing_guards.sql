@@ -12,12 +12,7 @@ declare
   v_guard record;
   v_problems jsonb := '[]';
 begin
-  v_context := jsonb_build_object(
-    'run', jsonb_build_object(
-      'id', p_run_id, 'kind', p_run_kind, 'machine', p_run.state_machine_id, 'state', p_run.state_code, 'seq', p_run.seq,
-      'data', p_run.facts, 'started_by', p_run.started_by),
-    'evidence', p_evidence,
-    'actor', jsonb_build_object('principal', p_principal, 'kind', p_principal_kind, 'class', p_actor_class));
+  v_context := fsm.guard_context(p_run_kind, p_run_id, p_run, p_evidence, p_principal, p_principal_kind, p_actor_class);
   if p_reads <> '{}' then
     v_context := fsm.widen_context(v_context, p_run, p_run_id, p_reads);
   end if;

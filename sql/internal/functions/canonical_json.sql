@@ -5,7 +5,6 @@ language plpgsql immutable parallel safe
 as $$
 declare
   v_text text;
-  v_member text[];
 begin
   case jsonb_typeof(p_value)
     when 'object' then
@@ -13,11 +12,6 @@ begin
         return '{}';
       end if;
       v_text := p_value::text;
-      -- One plain member needs no ordering: only the blank behind its colon has to go.
-      v_member := regexp_match(v_text, '^\{("(?:[^"\\]|\\.)*"): ("(?:[^"\\]|\\.)*"|true|false|null)\}$');
-      if v_member is not null then
-        return '{' || v_member[1] || ':' || v_member[2] || '}';
-      end if;
       if octet_length(v_text) = char_length(v_text) then
         -- ASCII throughout, the common case: byte order is the order of UTF-16 code units.
         return (select '{' || string_agg(

@@ -1,6 +1,7 @@
 -- promise: a JSON number as RFC 8785 writes it: the shortest form of the IEEE double, as ECMAScript prints it.
 create or replace function internal.canonical_number(p_number numeric) returns text
-language plpgsql immutable parallel safe
+-- A session may ask for fewer digits; what is stored and signed does not follow it.
+language plpgsql immutable parallel safe set extra_float_digits = 1
 as $$
 declare
   v_text text;
@@ -8,6 +9,7 @@ declare
   v_digits text;
   v_exponent int;
   v_parts text[];
+  v_shorter text;
 begin
   if p_number = trunc(p_number) and abs(p_number) <= 9007199254740992 then
     return trunc(p_number)::text;
@@ -23,6 +25,17 @@ begin
   v_exponent := coalesce(v_parts[3], '0')::int + length(v_parts[1]);
   v_exponent := v_exponent - (length(v_digits) - length(ltrim(v_digits, '0')));
   v_digits := rtrim(ltrim(v_digits, '0'), '0');
+  -- PostgreSQL never gives a text that lies exactly half-way between two doubles, ECMAScript does when it is shorter (1e23).
+  -- There are such texts between 2^53 and 10^40 only, where half-way is a whole number with few digits.
+  if v_exponent between 16 and 40 and length(v_digits) > 15 then
+    for v_shorter in select trunc(v_digits::numeric / 10) + n from generate_series(0, 1) n loop
+      if (v_shorter || 'e' || (v_exponent - length(v_digits) + 1))::float8 = abs(p_number)::float8 then
+        v_exponent := v_exponent - length(v_digits) + 1 + length(v_shorter);
+        v_digits := rtrim(v_shorter, '0');
+        exit;
+      end if;
+    end loop;
+  end if;
   if v_digits = '' then
     return '0';
   elsif v_exponent between length(v_digits) and 21 then

@@ -3,6 +3,7 @@
 //! A cluster takes seconds to make, so each test that needs one walks a long way with it.
 
 mod bad_input;
+mod docs;
 mod place;
 mod surface;
 mod walk;

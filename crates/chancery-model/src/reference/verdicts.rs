@@ -120,7 +120,10 @@ fn missing_key_is_the_only_problem_reported() {
 fn birth_by_nobody_has_no_run_to_judge() {
     let nobody = Start { principal: "nobody".into(), trigger_ref: "other", ..start("") };
     refuses(&model("step").start(&nobody), &[Problem::PrincipalUnknown]);
-    assert_eq!(model("step").preview_start(&nobody), Outcome::Refused(vec![Problem::PrincipalUnknown]));
+    assert_eq!(
+        model("step").preview_start(&nobody),
+        Outcome::Refused(vec![Problem::PrincipalUnknown])
+    );
 }
 
 /// FSM-7.

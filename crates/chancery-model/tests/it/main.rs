@@ -1,3 +1,4 @@
 //! Tests of the model from outside, in one binary.
 
+mod canonical;
 mod machine;

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
-use chancery_model::machine::{ActorClass, GuardKind, Lane, Scope, SemanticClass, Stream, TriggerKind};
+use chancery_model::machine::{
+    ActorClass, GuardKind, Lane, Scope, SemanticClass, Stream, TriggerKind,
+};
 use chancery_store::{LOGINS, Role};
 use chancery_testkit::TestDb;
 use sqlx::AssertSqlSafe;
@@ -63,12 +65,15 @@ async fn functions(connection: &mut PgConnection) -> Vec<Function> {
 async fn functions_are_closed_and_pinned() {
     let db = TestDb::new().await;
     let functions = functions(&mut db.superuser().await).await;
-    let open: Vec<&str> = functions.iter().filter(|f| f.open_to_public).map(|f| f.signature.as_str()).collect();
+    let open: Vec<&str> =
+        functions.iter().filter(|f| f.open_to_public).map(|f| f.signature.as_str()).collect();
     assert_eq!(open, Vec::<&str>::new(), "executable by PUBLIC");
     let loose: Vec<&str> = functions
         .iter()
         .filter(|f| f.security_definer)
-        .filter(|f| !f.settings.iter().any(|s| s.starts_with("search_path=") && s.ends_with("pg_temp")))
+        .filter(|f| {
+            !f.settings.iter().any(|s| s.starts_with("search_path=") && s.ends_with("pg_temp"))
+        })
         .map(|f| f.signature.as_str())
         .collect();
     assert_eq!(loose, Vec::<&str>::new(), "without a pinned search path");
@@ -80,8 +85,10 @@ async fn functions_belong_to_whom_their_files_say() {
     let db = TestDb::new().await;
     let installed: BTreeMap<String, String> =
         functions(&mut db.superuser().await).await.into_iter().map(|f| (f.name, f.owner)).collect();
-    let mut expected: BTreeMap<String, String> =
-        function_files().into_iter().map(|file| (file.name(), declared_owner(&file.text).to_owned())).collect();
+    let mut expected: BTreeMap<String, String> = function_files()
+        .into_iter()
+        .map(|file| (file.name(), declared_owner(&file.text).to_owned()))
+        .collect();
     expected.extend(GENERATED.map(|name| (name.to_owned(), "chancery_definer".to_owned())));
     assert_eq!(installed, expected);
 }
@@ -109,7 +116,11 @@ async fn every_table_has_its_kind() {
     let listed = with_partitions(&mut admin, &[HISTORY, FACTS, RULES, NOTES]).await;
     assert_eq!(all_tables(&mut admin).await, listed);
     let distinct: BTreeSet<&str> = [HISTORY, FACTS, RULES, NOTES].concat().into_iter().collect();
-    assert_eq!(distinct.len(), HISTORY.len() + FACTS.len() + RULES.len() + NOTES.len(), "one kind each");
+    assert_eq!(
+        distinct.len(),
+        HISTORY.len() + FACTS.len() + RULES.len() + NOTES.len(),
+        "one kind each"
+    );
 }
 
 /// SEC-3, E2: every table and partition has its row guard against each way of writing, and one against TRUNCATE.
@@ -131,11 +142,16 @@ async fn every_table_has_its_guards() {
         .fetch_all(&mut admin)
         .await
         .expect("triggers");
-        for (way, bit, level) in [("INSERT", 4, ROW), ("DELETE", 8, ROW), ("UPDATE", 16, ROW), ("TRUNCATE", 32, 0)] {
+        for (way, bit, level) in
+            [("INSERT", 4, ROW), ("DELETE", 8, ROW), ("UPDATE", 16, ROW), ("TRUNCATE", 32, 0)]
+        {
             // History is closed to the role of the doors too: no condition lets anyone through.
             let closed_to_all = way == "TRUNCATE" || (way != "INSERT" && history.contains(table));
             let is_guard = |&(kind, unconditional): &(i16, bool)| {
-                kind & bit != 0 && kind & BEFORE != 0 && kind & ROW == level && (unconditional || !closed_to_all)
+                kind & bit != 0
+                    && kind & BEFORE != 0
+                    && kind & ROW == level
+                    && (unconditional || !closed_to_all)
             };
             if !triggers.iter().any(is_guard) {
                 missing.push(format!("{way} on {table}"));
@@ -145,7 +161,7 @@ async fn every_table_has_its_guards() {
     assert_eq!(missing, Vec::<String>::new());
 }
 
-/// SEC-3: who may call which door. The migrator has, besides its own rights, those of the owners it can become.
+/// SEC-3: who may call which door. The migrator calls the others as their owner, whom it can become.
 #[tokio::test]
 async fn the_matrix_of_doors() {
     let db = TestDb::new().await;
@@ -157,11 +173,11 @@ async fn the_matrix_of_doors() {
     .fetch_all(&mut db.superuser().await)
     .await
     .expect("grants");
-    let (doors, inner): (Vec<_>, Vec<_>) =
-        rows.into_iter().partition(|(signature, grantees)| signature.contains(".fn_") || !grantees.is_empty());
-    let mut text = matrix(&doors);
-    let _ = writeln!(text, "\n{} functions are called from inside only.", inner.len());
-    insta::assert_snapshot!(text);
+    let doors: Vec<_> = rows
+        .into_iter()
+        .filter(|(signature, grantees)| signature.contains(".fn_") || !grantees.is_empty())
+        .collect();
+    insta::assert_snapshot!(matrix(&doors));
 }
 
 /// SEC-3: who may read which table or view, and with which other rights.
@@ -175,15 +191,18 @@ async fn the_matrix_of_views() {
            from pg_class c join pg_namespace n on n.oid = c.relnamespace
           where n.nspname in ROOMS and c.relkind in ('r', 'p', 'v') order by c.relkind = 'v', 1";
     let logins: Vec<String> = LOGINS.iter().map(|role| role.name().to_owned()).collect();
-    let rows: Vec<(String, Vec<String>)> = sqlx::query_as(AssertSqlSafe(query.replace("ROOMS", ROOMS)))
-        .bind(&logins)
-        .fetch_all(&mut admin)
-        .await
-        .expect("grants");
+    let rows: Vec<(String, Vec<String>)> =
+        sqlx::query_as(AssertSqlSafe(query.replace("ROOMS", ROOMS)))
+            .bind(&logins)
+            .fetch_all(&mut admin)
+            .await
+            .expect("grants");
     // Partitions are reached through their table, and a dump names them by themselves.
     let whole: Vec<_> = rows
         .into_iter()
-        .filter(|(name, _)| !name.ends_with(|c: char| c.is_ascii_digit()) && !name.ends_with("_default"))
+        .filter(|(name, _)| {
+            !name.ends_with(|c: char| c.is_ascii_digit()) && !name.ends_with("_default")
+        })
         .collect();
     insta::assert_snapshot!(matrix(&whole));
 
@@ -217,8 +236,10 @@ fn matrix(rows: &[(String, Vec<String>)]) -> String {
     let _ = writeln!(text, "| | {} |", names.join(" | "));
     let _ = writeln!(text, "|---|{}", ":-:|".repeat(names.len()));
     for (name, grantees) in rows {
-        let cells: Vec<&str> =
-            names.iter().map(|name| if grantees.iter().any(|g| g == name) { "✓" } else { "" }).collect();
+        let cells: Vec<&str> = names
+            .iter()
+            .map(|name| if grantees.iter().any(|g| g == name) { "✓" } else { "" })
+            .collect();
         let _ = writeln!(text, "| {name} | {} |", cells.join(" | "));
     }
     text
@@ -230,7 +251,9 @@ async fn compiled_rules_say_what_the_registries_say() {
     let (db, _store) = letters().await;
     for definition in chancery_testkit::shipped() {
         let operator = db.store(Role::Migrator);
-        chancery_engine::registry::apply_definition(&operator, &definition, "test", false).await.expect("stored");
+        chancery_engine::registry::apply_definition(&operator, &definition, "test", false)
+            .await
+            .expect("stored");
     }
     let mut admin = db.superuser().await;
     let columns: Vec<String> = sqlx::query_scalar(
@@ -273,12 +296,15 @@ async fn the_words_are_the_same_on_both_sides() {
         ("delivery_lane_is_known", words(Lane::ALL, |w| w.code())),
     ];
     for (constraint, expected) in checks {
-        let text: String = sqlx::query_scalar("select pg_get_constraintdef(oid) from pg_constraint where conname = $1")
-            .bind(constraint)
-            .fetch_one(&mut admin)
-            .await
-            .expect("a constraint");
-        let known: BTreeSet<String> = text.split('\'').skip(1).step_by(2).map(str::to_owned).collect();
+        let text: String = sqlx::query_scalar(
+            "select pg_get_constraintdef(oid) from pg_constraint where conname = $1",
+        )
+        .bind(constraint)
+        .fetch_one(&mut admin)
+        .await
+        .expect("a constraint");
+        let known: BTreeSet<String> =
+            text.split('\'').skip(1).step_by(2).map(str::to_owned).collect();
         assert_eq!(known, expected, "{constraint}");
     }
 }

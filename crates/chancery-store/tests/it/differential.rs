@@ -30,6 +30,10 @@ const COMMANDS: usize = 4_000;
 const STREAM: usize = 250;
 
 /// A number from the environment, or the one given.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much to test is said to the test run, not to the product"
+)]
 fn setting<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
     match std::env::var(name) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text}")),
@@ -82,10 +86,17 @@ impl Tally {
 /// The model's answer with the login taken into account; what is accepted is recorded.
 fn ask_model(model: &mut Model, request: &Request) -> Outcome {
     if may_act(request.login, request.command.actor_class) {
-        return if request.birth { model.start(&request.birth_to_model()) } else { model.apply(&request.command) };
+        return if request.birth {
+            model.start(&request.birth_to_model())
+        } else {
+            model.apply(&request.command)
+        };
     }
-    let verdict =
-        if request.birth { model.preview_start(&request.birth_to_model()) } else { model.preview(&request.command) };
+    let verdict = if request.birth {
+        model.preview_start(&request.birth_to_model())
+    } else {
+        model.preview(&request.command)
+    };
     forbid_login(verdict, request.birth)
 }
 
@@ -95,7 +106,11 @@ fn forbid_login(verdict: Outcome, birth: bool) -> Outcome {
         Outcome::Accepted { .. } => Outcome::Refused(vec![Problem::LoginMayNotAct]),
         Outcome::Refused(mut problems) => {
             let alone = match problems[..] {
-                [Problem::RunUnknown | Problem::IdempotencyKeyMissing | Problem::IdempotencyKeyReused] => true,
+                [
+                    Problem::RunUnknown
+                    | Problem::IdempotencyKeyMissing
+                    | Problem::IdempotencyKeyReused,
+                ] => true,
                 [Problem::PrincipalUnknown] => birth,
                 _ => false,
             };
@@ -113,26 +128,42 @@ impl Game {
         let mut shipped = Shipped::load(name);
         let proposed = to_be_proposed(&shipped);
         for row in &mut shipped.definition.transitions {
-            row.proposed = proposed
-                .iter()
-                .any(|rule| (rule.from, rule.to, rule.actor) == (row.from.as_deref(), row.to.as_str(), row.actor.code()));
+            row.proposed = proposed.iter().any(|rule| {
+                (rule.from, rule.to, rule.actor)
+                    == (row.from.as_deref(), row.to.as_str(), row.actor.code())
+            });
         }
         let db = shipped.install().await;
         for (name, active, classes) in PRINCIPALS {
             db.service(name, classes).await;
             if !active {
-                db.store(Role::Migrator).fn_principal_set_active(name, false, None).await.expect("a retired principal");
+                db.store(Role::Migrator)
+                    .fn_principal_set_active(name, false, None)
+                    .await
+                    .expect("a retired principal");
             }
         }
         let logins = MOVERS.map(|login| (login, db.store(login))).into();
         let auditor = db.store(Role::Auditor);
-        Self { shipped: Rc::new(shipped), proposed, db, logins, auditor, tally: Tally::default(), seed, stream: 0 }
+        Self {
+            shipped: Rc::new(shipped),
+            proposed,
+            db,
+            logins,
+            auditor,
+            tally: Tally::default(),
+            seed,
+            stream: 0,
+        }
     }
 
     fn model(&self) -> Model {
         let mut model = Model::new(&self.shipped.machine);
         for (name, active, classes) in PRINCIPALS {
-            model.set_principal(name, Principal { active, classes: classes.iter().copied().collect() });
+            model.set_principal(
+                name,
+                Principal { active, classes: classes.iter().copied().collect() },
+            );
         }
         for rule in &self.proposed {
             model.propose(rule);
@@ -141,11 +172,21 @@ impl Game {
     }
 
     fn store(&self, login: Role) -> &Store {
-        self.logins.iter().find(|(role, _)| *role == login).map(|(_, store)| store).expect("a login that moves runs")
+        self.logins
+            .iter()
+            .find(|(role, _)| *role == login)
+            .map(|(_, store)| store)
+            .expect("a login that moves runs")
     }
 
     #[track_caller]
-    fn agree<T: std::fmt::Debug + PartialEq>(&self, what: &str, request: &dyn std::fmt::Debug, model: &T, engine: &T) {
+    fn agree<T: std::fmt::Debug + PartialEq>(
+        &self,
+        what: &str,
+        request: &dyn std::fmt::Debug,
+        model: &T,
+        engine: &T,
+    ) {
         assert!(
             model == engine,
             "{}: model and engine differ in {what}\nseed {}, stream {}, command {}\n{request:#?}\nmodel:  {model:?}\nengine: {engine:?}",
@@ -159,8 +200,10 @@ impl Game {
     /// One stream of requests, and the rows it leaves.
     async fn play(&mut self, commands: usize) {
         let shipped = Rc::clone(&self.shipped);
-        let place = NAMES.iter().position(|name| *name == shipped.machine.name).expect("a shipped machine");
-        let mut generator = Generator::new(&shipped, self.seed ^ ((place as u64) << 48) ^ (self.stream << 16));
+        let place =
+            NAMES.iter().position(|name| *name == shipped.machine.name).expect("a shipped machine");
+        let mut generator =
+            Generator::new(&shipped, self.seed ^ ((place as u64) << 48) ^ (self.stream << 16));
         let mut model = self.model();
         let end = self.tally.commands + commands;
         while self.tally.commands < end {
@@ -207,16 +250,23 @@ impl Game {
         }
         let moves: Vec<Move> = requests.iter().map(Request::to_engine).collect();
         let asked = Instant::now();
-        let reports = self.store(Role::App).fn_state_transition_apply_batch(&moves).await.expect("verdicts");
+        let reports =
+            self.store(Role::App).fn_state_transition_apply_batch(&moves).await.expect("verdicts");
         self.tally.in_engine += asked.elapsed();
-        let answers: Vec<Answer> = reports.into_iter().map(|report| Answer::of_engine(Ok(report))).collect();
+        let answers: Vec<Answer> =
+            reports.into_iter().map(|report| Answer::of_engine(Ok(report))).collect();
         self.agree("a batch", &requests, &expected, &answers);
         if let Some(birth) = birth {
             self.one(generator, model, &birth).await;
         }
     }
 
-    fn answer_of_model(&mut self, generator: &mut Generator<'_>, model: &mut Model, request: &Request) -> Answer {
+    fn answer_of_model(
+        &mut self,
+        generator: &mut Generator<'_>,
+        model: &mut Model,
+        request: &Request,
+    ) -> Answer {
         let outcome = ask_model(model, request);
         generator.learn(request, &outcome);
         self.tally.count(request, &outcome);
@@ -236,7 +286,8 @@ impl Game {
         }
         let expected = Answer::of_model(&verdict, model.run(&command.run)).as_preview();
         let store = self.store(request.login);
-        let preview = store.fn_state_transition_validate(&request.to_engine()).await.expect("a preview");
+        let preview =
+            store.fn_state_transition_validate(&request.to_engine()).await.expect("a preview");
         self.agree("the preview", request, &expected, &preview_of_engine(&preview));
     }
 
@@ -250,9 +301,15 @@ impl Game {
             let state = (run.state().to_owned(), run.seq(), run.facet().map(str::to_owned));
             let seq = u64::try_from(stored.seq).expect("a number of moves");
             self.agree("the run", &name, &state, &(stored.state, seq, stored.facet));
-            self.agree("the history", &name, &history_of_model(run), &self.history_of_engine(name).await);
+            self.agree(
+                "the history",
+                &name,
+                &history_of_model(run),
+                &self.history_of_engine(name).await,
+            );
             let sent = model.outbox().iter().filter(|sent| sent.run == name);
-            let sent: Vec<(String, u64)> = sent.map(|sent| (sent.event.to_owned(), sent.seq)).collect();
+            let sent: Vec<(String, u64)> =
+                sent.map(|sent| (sent.event.to_owned(), sent.seq)).collect();
             self.agree("the events", &name, &sent, &events_of_engine(&mut outbox, name).await);
         }
         self.tally.runs += model.runs().count();
@@ -266,7 +323,8 @@ impl Game {
         .await
         .expect("counts");
         let as_rows = |n: usize| i64::try_from(n).expect("a count");
-        let known = (as_rows(self.tally.runs), as_rows(self.tally.moves), as_rows(self.tally.events));
+        let known =
+            (as_rows(self.tally.runs), as_rows(self.tally.moves), as_rows(self.tally.events));
         self.agree("the number of runs, moves and events", &"in all", &known, &counted);
     }
 
@@ -302,7 +360,9 @@ async fn events_of_engine(outbox: &mut PgConnection, run: &str) -> Vec<(String, 
             .fetch_all(outbox)
             .await
             .expect("the events");
-    sent.into_iter().map(|(event, seq)| (event, seq.try_into().expect("a number of moves"))).collect()
+    sent.into_iter()
+        .map(|(event, seq)| (event, seq.try_into().expect("a number of moves")))
+        .collect()
 }
 
 fn history_of_model(run: &Run) -> Vec<Line> {
@@ -335,7 +395,8 @@ fn reachable(shipped: &Shipped, without: &[Rule]) -> usize {
     let mut reached = BTreeSet::from([shipped.machine.initial]);
     let mut open = vec![shipped.machine.initial];
     while let Some(state) = open.pop() {
-        let rows = shipped.rules.iter().filter(|rule| rule.from == Some(state) && !without.contains(rule));
+        let rows =
+            shipped.rules.iter().filter(|rule| rule.from == Some(state) && !without.contains(rule));
         open.extend(rows.map(|rule| rule.to).filter(|to| reached.insert(to)));
     }
     reached.len()
@@ -355,7 +416,10 @@ async fn check(name: &str) {
     let Tally { answers, fired, runs, in_engine, commands: asked, .. } = &game.tally;
     let rate = *asked as f64 / in_engine.as_secs_f64();
     let rows = game.shipped.rules.len() - game.proposed.len();
-    println!("{name}: {asked} commands, {rate:.0}/s, {runs} runs, {} of {rows} rows fired\n{answers:#?}", fired.len());
+    println!(
+        "{name}: {asked} commands, {rate:.0}/s, {runs} runs, {} of {rows} rows fired\n{answers:#?}",
+        fired.len()
+    );
     if commands >= COMMANDS / NAMES.len() {
         let facets = game.shipped.machine.states.iter().any(|state| !state.facets.is_empty());
         let missing: Vec<&str> = EXPECTED
@@ -364,7 +428,10 @@ async fn check(name: &str) {
             .chain((!game.proposed.is_empty()).then_some("transition_proposed"))
             .filter(|name| !answers.contains_key(*name))
             .collect();
-        assert!(missing.is_empty(), "{name}: seed {seed} never met {missing:?}, so it proves nothing of them");
+        assert!(
+            missing.is_empty(),
+            "{name}: seed {seed} never met {missing:?}, so it proves nothing of them"
+        );
     }
 }
 

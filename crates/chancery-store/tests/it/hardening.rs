@@ -33,7 +33,10 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
 async fn begun_long_ago(db: &TestDb, store: &Store) {
     let mut admin = db.superuser().await;
     for time in ["timestamptz '2001-01-01 00:00:00Z'", "clock_timestamp()"] {
-        let now = format!("create or replace function internal.now() returns timestamptz language sql as 'select {}'", time.replace('\'', "''"));
+        let now = format!(
+            "create or replace function internal.now() returns timestamptz language sql as 'select {}'",
+            time.replace('\'', "''")
+        );
         admin.execute(AssertSqlSafe(now)).await.expect("the clock is one function");
         draft(store).await;
     }
@@ -77,7 +80,9 @@ async fn attempt(connection: &mut PgConnection, statement: &str) -> Option<Strin
 }
 
 pub(crate) fn sqlstate(error: &sqlx::Error) -> String {
-    let database = error.as_database_error().unwrap_or_else(|| panic!("an answer of the database, not {error}"));
+    let database = error
+        .as_database_error()
+        .unwrap_or_else(|| panic!("an answer of the database, not {error}"));
     database.try_downcast_ref::<PgDatabaseError>().expect("PostgreSQL's").code().to_owned()
 }
 
@@ -101,10 +106,11 @@ async fn hand_writes(admin: &mut PgConnection, tables: &[String]) -> Vec<String>
         .await
         .expect("columns");
         let (first, all) = (&columns[0], columns.join(", "));
-        let has_rows: bool = sqlx::query_scalar(AssertSqlSafe(format!("select exists (select from {table})")))
-            .fetch_one(admin.as_mut())
-            .await
-            .expect("an answer");
+        let has_rows: bool =
+            sqlx::query_scalar(AssertSqlSafe(format!("select exists (select from {table})")))
+                .fetch_one(admin.as_mut())
+                .await
+                .expect("an answer");
         if has_rows {
             statements.push(format!("insert into {table} ({all}) overriding system value select {all} from {table} limit 1"));
             statements.push(format!("update {table} set {first} = {first}"));
@@ -133,7 +139,10 @@ async fn not_refused(connection: &mut PgConnection, statements: &[String]) -> Ve
 
 /// A table that others refer to cannot be emptied alone, whoever asks; only with CASCADE does the attempt get to the triggers.
 fn without_key_violations(found: Vec<String>) -> Vec<String> {
-    found.into_iter().filter(|line| !(line.starts_with("truncate") && line.ends_with(": 0A000"))).collect()
+    found
+        .into_iter()
+        .filter(|line| !(line.starts_with("truncate") && line.ends_with(": 0A000")))
+        .collect()
 }
 
 /// SEC-3: no login writes any table by hand. The migrator has the owners' rights and meets the triggers of the guarded ones.
@@ -165,9 +174,14 @@ async fn a_superuser_meets_the_triggers() {
     let mut statements = hand_writes(&mut admin, &guarded).await;
     statements.push(format!("update fsm.run set state_code = 'draft' where run_id = '{run}'"));
     statements.push(format!("insert into fsm.run select * from fsm.run where run_id = '{run}'"));
-    statements.push(format!("insert into fsm.transition_log select * from fsm.transition_log where run_id = '{run}'"));
+    statements.push(format!(
+        "insert into fsm.transition_log select * from fsm.transition_log where run_id = '{run}'"
+    ));
     for table in [HISTORY, FACTS].concat() {
-        let attempts = statements.iter().filter(|statement| statement.starts_with(&format!("delete from {table}"))).count();
+        let attempts = statements
+            .iter()
+            .filter(|statement| statement.starts_with(&format!("delete from {table}")))
+            .count();
         assert!(attempts > 0, "{table} has rows to try it on");
     }
     let before = db.fingerprint().await;
@@ -193,14 +207,21 @@ async fn no_owner_rewrites_history() {
     let before = db.fingerprint().await;
     let mut found = Vec::new();
     for owner in ["chancery_owner", "chancery_definer", "chancery_guard"] {
-        let mut statements = hand_writes(&mut admin, if owner == "chancery_definer" { &history } else { &evidence }).await;
+        let mut statements =
+            hand_writes(&mut admin, if owner == "chancery_definer" { &history } else { &evidence })
+                .await;
         if owner == "chancery_definer" {
             // The doors act as this role, so it can append; what a lone append comes to is the next test's.
             statements.retain(|statement| !statement.starts_with("insert"));
         }
-        statements.extend(hand_writes(&mut admin, &rules).await.into_iter().filter(|s| s.starts_with("truncate")));
+        statements.extend(
+            hand_writes(&mut admin, &rules).await.into_iter().filter(|s| s.starts_with("truncate")),
+        );
         let mut connection = db.connect(Role::Migrator).await;
-        connection.execute(AssertSqlSafe(format!("set role {owner}"))).await.expect("the migrator may");
+        connection
+            .execute(AssertSqlSafe(format!("set role {owner}")))
+            .await
+            .expect("the migrator may");
         let gone_through = without_key_violations(not_refused(&mut connection, &statements).await);
         found.extend(gone_through.into_iter().map(|line| format!("{owner}: {line}")));
     }
@@ -208,23 +229,29 @@ async fn no_owner_rewrites_history() {
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
 
-/// FSM-6, SEC-3: even as the role of the doors, state without log and log without state are refused at COMMIT.
-#[tokio::test]
-async fn state_and_log_come_together_or_not_at_all() {
-    let (db, _store, run) = lived_in().await;
-    let before = db.fingerprint().await;
+/// Tries statements as the role of the doors, each with a COMMIT of its own, and answers with what was not refused there.
+async fn committed_as_definer(db: &TestDb, cases: &[(&str, String)]) -> Vec<String> {
     let mut connection = db.connect(Role::Migrator).await;
     connection.execute("set role chancery_definer").await.expect("the migrator may");
-    let next_log_row = format!(
-        "insert into fsm.transition_log select run_id, seq + 1, gen_random_uuid(), run_kind, state_machine_id, transition_id,
-                to_state, 'draft', principal, actor_class, trigger_kind, trigger_ref, reason, evidence, event_type,
-                artefact_digest, 'forged', key_id, signature, at, hash, sha256(hash)
-           from fsm.transition_log where run_id = '{run}' order by seq desc limit 1"
-    );
-    let forged_birth = "insert into fsm.transition_log select gen_random_uuid(), seq, gen_random_uuid(), run_kind, state_machine_id,
-                transition_id, from_state, to_state, principal, actor_class, trigger_kind, trigger_ref, reason, evidence,
-                event_type, artefact_digest, idempotency_key, key_id, signature, at, prev_hash, hash
-           from fsm.transition_log where seq = 1 limit 1";
+    let mut found = Vec::new();
+    for (name, statement) in cases {
+        connection.execute("begin").await.expect("a transaction");
+        let written = connection.execute(AssertSqlSafe(statement.clone())).await;
+        let ended = connection.execute("commit").await;
+        match written.and(ended) {
+            Ok(_) => found.push(format!("{name}: committed")),
+            Err(error) if sqlstate(&error) == RS017.as_str() => {}
+            Err(error) => found.push(format!("{name}: {}", sqlstate(&error))),
+        }
+    }
+    found
+}
+
+/// FSM-6, SEC-3: even as the role of the doors, no state moves without its log.
+#[tokio::test]
+async fn no_state_without_its_log() {
+    let (db, _store, run) = lived_in().await;
+    let before = db.fingerprint().await;
     let cases = [
         ("state alone", format!("update fsm.run set state_code = 'draft' where run_id = '{run}'")),
         ("seq alone", format!("update fsm.run set seq = seq + 1 where run_id = '{run}'")),
@@ -237,20 +264,36 @@ async fn state_and_log_come_together_or_not_at_all() {
                    from fsm.run where run_id = '{run}'"
             ),
         ),
-        ("log alone", next_log_row),
-        ("the log of a run that is not there", forged_birth.to_owned()),
     ];
-    let mut found = Vec::new();
-    for (name, statement) in cases {
-        connection.execute("begin").await.expect("a transaction");
-        connection.execute(AssertSqlSafe(statement)).await.unwrap_or_else(|error| panic!("{name}: {error}"));
-        match connection.execute("commit").await {
-            Ok(_) => found.push(format!("{name}: committed")),
-            Err(error) if sqlstate(&error) == RS017.as_str() => {}
-            Err(error) => found.push(format!("{name}: {}", sqlstate(&error))),
-        }
-    }
-    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(committed_as_definer(&db, &cases).await, Vec::<String>::new());
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+}
+
+/// FSM-6, SEC-3: nor does a log row stand without the state it tells of.
+#[tokio::test]
+async fn no_log_without_its_state() {
+    let (db, _store, run) = lived_in().await;
+    let before = db.fingerprint().await;
+    let cases = [
+        (
+            "log alone",
+            format!(
+                "insert into fsm.transition_log select run_id, seq + 1, gen_random_uuid(), run_kind, state_machine_id,
+                        transition_id, to_state, 'draft', principal, actor_class, trigger_kind, trigger_ref, reason, evidence,
+                        event_type, artefact_digest, 'forged', key_id, signature, at, hash, sha256(hash)
+                   from fsm.transition_log where run_id = '{run}' order by seq desc limit 1"
+            ),
+        ),
+        (
+            "the log of a run that is not there",
+            "insert into fsm.transition_log select gen_random_uuid(), seq, gen_random_uuid(), run_kind, state_machine_id,
+                    transition_id, from_state, to_state, principal, actor_class, trigger_kind, trigger_ref, reason, evidence,
+                    event_type, artefact_digest, idempotency_key, key_id, signature, at, prev_hash, hash
+               from fsm.transition_log where seq = 1 limit 1"
+                .to_owned(),
+        ),
+    ];
+    assert_eq!(committed_as_definer(&db, &cases).await, Vec::<String>::new());
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
 
@@ -258,9 +301,11 @@ async fn state_and_log_come_together_or_not_at_all() {
 #[tokio::test]
 async fn a_login_without_rights_on_tables_passes_the_deferred_check() {
     let (db, store, _run) = lived_in().await;
-    for (name, class) in
-        [("cutter", "executor_dot991"), ("verifier", "verifier_dot992"), ("authority", "review_authority")]
-    {
+    for (name, class) in [
+        ("cutter", "executor_dot991"),
+        ("verifier", "verifier_dot992"),
+        ("authority", "review_authority"),
+    ] {
         db.service(name, &[class]).await;
     }
     let duties = [

@@ -45,7 +45,10 @@ async fn a_login_has_no_power_of_its_own() {
     let migrators: Vec<(String, String)> = ["chancery_definer", "chancery_guard", "chancery_owner"]
         .map(|owner| ("chancery_migrator".to_owned(), owner.to_owned()))
         .into();
-    assert_eq!(memberships, migrators, "the migrator becomes the owners, and nobody becomes anybody else");
+    assert_eq!(
+        memberships, migrators,
+        "the migrator becomes the owners, and nobody becomes anybody else"
+    );
 
     let owned: i64 = sqlx::query_scalar(
         "select count(*) from pg_shdepend where deptype = 'o' and refclassid = 'pg_authid'::regclass
@@ -56,8 +59,10 @@ async fn a_login_has_no_power_of_its_own() {
     .await
     .expect("a count");
     assert_eq!(owned, 0, "no login owns anything");
-    let parameters: i64 =
-        sqlx::query_scalar("select count(*) from pg_parameter_acl").fetch_one(&mut admin).await.expect("a count");
+    let parameters: i64 = sqlx::query_scalar("select count(*) from pg_parameter_acl")
+        .fetch_one(&mut admin)
+        .await
+        .expect("a count");
     assert_eq!(parameters, 0, "no login was given a superuser's setting");
 }
 
@@ -69,14 +74,17 @@ async fn a_login_stays_who_it_is() {
         let mut connection = db.connect(role).await;
         let others = LOGINS.iter().filter(|&&other| other != role).map(|other| other.name());
         let owners = OWNERS.into_iter().filter(|_| role != Role::Migrator);
-        let mut attempts: Vec<String> = others.chain(owners).map(|name| format!("set role {name}")).collect();
+        let mut attempts: Vec<String> =
+            others.chain(owners).map(|name| format!("set role {name}")).collect();
         attempts.push("set session authorization chancery_owner".to_owned());
         attempts.push("set session_replication_role = replica".to_owned());
         attempts.push("set role pg_write_all_data".to_owned());
         attempts.push("create role another".to_owned());
         attempts.push("alter role chancery_app superuser".to_owned());
         attempts.push("create temp table run (state_code text)".to_owned());
-        attempts.push("create function pg_temp.now() returns int language sql as 'select 1'".to_owned());
+        attempts.push(
+            "create function pg_temp.now() returns int language sql as 'select 1'".to_owned(),
+        );
         attempts.push("create table public.run (state_code text)".to_owned());
         if role != Role::Migrator {
             attempts.push("create schema elsewhere".to_owned());
@@ -103,7 +111,9 @@ async fn a_new_function_is_closed_to_everyone() {
         let mut migrator = db.connect(Role::Migrator).await;
         for statement in [
             format!("set role {owner}"),
-            format!("create function fsm.new_of_{owner}() returns int language sql security definer as 'select 1'"),
+            format!(
+                "create function fsm.new_of_{owner}() returns int language sql security definer as 'select 1'"
+            ),
         ] {
             migrator.execute(AssertSqlSafe(statement)).await.expect("the migrator may");
         }

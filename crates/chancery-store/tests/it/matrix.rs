@@ -4,6 +4,8 @@
 //! one inside a transaction that is rolled back, so that the next cell starts from the same state. The snapshots are the
 //! tables as PostgreSQL answered them.
 
+mod table;
+
 use std::collections::{BTreeMap, VecDeque};
 
 use chancery_model::reference::rules::{ACTOR_CLASSES, Rule};
@@ -15,6 +17,7 @@ use sqlx::postgres::{PgConnection, PgRow};
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _, Row as _};
 use uuid::Uuid;
 
+use self::table::table;
 use crate::shipped::{MOVERS, NAMES, Shipped, login_of, may_act};
 
 /// A service that holds every actor class: what it may not do, no row allows.
@@ -42,7 +45,11 @@ impl Logins {
     }
 
     fn of(&mut self, login: Role) -> &mut PgConnection {
-        self.0.iter_mut().find(|(role, _)| *role == login).map(|(_, connection)| connection).expect("a login that moves runs")
+        self.0
+            .iter_mut()
+            .find(|(role, _)| *role == login)
+            .map(|(_, connection)| connection)
+            .expect("a login that moves runs")
     }
 }
 
@@ -125,12 +132,23 @@ impl Board {
             .or_else(|| rules.iter().find(|rule| rule.to == to));
         match nearest {
             Some(rule) => Question { class, ..self.of_rule(rule) },
-            None => Question { to, class, trigger: ("rpc", "anything"), evidence: json!({ "audit_ref": "A-1" }) },
+            None => Question {
+                to,
+                class,
+                trigger: ("rpc", "anything"),
+                evidence: json!({ "audit_ref": "A-1" }),
+            },
         }
     }
 
     fn stored(&self) -> Vec<&'static str> {
-        self.shipped.machine.states.iter().filter(|state| !state.conceptual).map(|state| state.code).collect()
+        self.shipped
+            .machine
+            .states
+            .iter()
+            .filter(|state| !state.conceptual)
+            .map(|state| state.code)
+            .collect()
     }
 
     fn targets(&self) -> Vec<&'static str> {
@@ -145,24 +163,16 @@ impl Board {
     }
 }
 
-async fn start(login: &mut PgConnection, id: Uuid, machine: &str, asked: &Question) -> Result<Value, Error> {
-    let report = sqlx::query_scalar("select fsm.fn_run_start($1, $2, '{}', $3, $4, $5, $6, $7, $8)")
-        .bind(id)
-        .bind(machine)
-        .bind(asked.class)
-        .bind(asked.trigger.0)
-        .bind(asked.trigger.1)
-        .bind(&asked.evidence)
-        .bind(ANYONE)
-        .bind(Uuid::now_v7().to_string());
-    Ok(report.fetch_one(login).await?)
-}
-
-async fn apply(login: &mut PgConnection, id: Uuid, asked: &Question) -> Result<Value, Error> {
+async fn start(
+    login: &mut PgConnection,
+    id: Uuid,
+    machine: &str,
+    asked: &Question,
+) -> Result<Value, Error> {
     let report =
-        sqlx::query_scalar("select fsm.fn_state_transition_apply($1, 'custom', null, $2, $3, $4, $5, $6, $7, $8)")
+        sqlx::query_scalar("select fsm.fn_run_start($1, $2, '{}', $3, $4, $5, $6, $7, $8)")
             .bind(id)
-            .bind(asked.to)
+            .bind(machine)
             .bind(asked.class)
             .bind(asked.trigger.0)
             .bind(asked.trigger.1)
@@ -172,9 +182,31 @@ async fn apply(login: &mut PgConnection, id: Uuid, asked: &Question) -> Result<V
     Ok(report.fetch_one(login).await?)
 }
 
+async fn apply(login: &mut PgConnection, id: Uuid, asked: &Question) -> Result<Value, Error> {
+    let report = sqlx::query_scalar(
+        "select fsm.fn_state_transition_apply($1, 'custom', null, $2, $3, $4, $5, $6, $7, $8)",
+    )
+    .bind(id)
+    .bind(asked.to)
+    .bind(asked.class)
+    .bind(asked.trigger.0)
+    .bind(asked.trigger.1)
+    .bind(&asked.evidence)
+    .bind(ANYONE)
+    .bind(Uuid::now_v7().to_string());
+    Ok(report.fetch_one(login).await?)
+}
+
 /// Previews many moves of one run in one READ ONLY round trip.
-async fn preview(login: &mut PgConnection, id: Uuid, from: &str, asked: &[Question]) -> Vec<Vec<Problem>> {
-    let column = |value: fn(&Question) -> &'static str| -> Vec<&'static str> { asked.iter().map(value).collect() };
+async fn preview(
+    login: &mut PgConnection,
+    id: Uuid,
+    from: &str,
+    asked: &[Question],
+) -> Vec<Vec<Problem>> {
+    let column = |value: fn(&Question) -> &'static str| -> Vec<&'static str> {
+        asked.iter().map(value).collect()
+    };
     let mut transaction = login.begin_with("begin read only").await.expect("a transaction");
     let answers: Vec<Value> = sqlx::query_scalar(
         "select fsm.fn_state_transition_validate($1, 'custom', $2, q.target, q.class, q.kind, q.ref, q.evidence, $3)
@@ -198,8 +230,13 @@ async fn preview(login: &mut PgConnection, id: Uuid, from: &str, asked: &[Questi
     answers
         .into_iter()
         .map(|answer| {
-            let problems: Vec<Problem> = serde_json::from_value(answer["problems"].clone()).expect("problems");
-            assert_eq!(answer["ok"], json!(problems.is_empty()), "ok says whether there are problems");
+            let problems: Vec<Problem> =
+                serde_json::from_value(answer["problems"].clone()).expect("problems");
+            assert_eq!(
+                answer["ok"],
+                json!(problems.is_empty()),
+                "ok says whether there are problems"
+            );
             problems
         })
         .collect()
@@ -212,7 +249,8 @@ fn codes(problems: &[Problem]) -> Vec<Code> {
 /// The problems of a refusal, whose SQLSTATE is the first of them.
 #[track_caller]
 fn refused(answer: Result<Value, Error>, cell: &str) -> Vec<Problem> {
-    let error = answer.err().unwrap_or_else(|| panic!("{cell}: applied, and should have been refused"));
+    let error =
+        answer.err().unwrap_or_else(|| panic!("{cell}: applied, and should have been refused"));
     let refusal = error.refusal().unwrap_or_else(|| panic!("{cell}: a refusal, not {error:?}"));
     assert_eq!(refusal.problems.first().map(|problem| problem.code), Some(refusal.code), "{cell}");
     refusal.problems.clone()
@@ -245,8 +283,15 @@ async fn apply_and_roll_back(board: &mut Board, run: Run, rule: &Rule) {
     assert_eq!(report["emitted_event_type"], json!(rule.event), "{cell}");
     // What COMMIT would check.
     transaction.execute("set constraints all immediate").await.expect("state and log agree");
-    transaction.execute("set local session authorization default").await.expect("the superuser again");
-    assert_eq!(counts(&mut transaction).await, (rows + 1, events + i64::from(rule.event.is_some())), "{cell}");
+    transaction
+        .execute("set local session authorization default")
+        .await
+        .expect("the superuser again");
+    assert_eq!(
+        counts(&mut transaction).await,
+        (rows + 1, events + i64::from(rule.event.is_some())),
+        "{cell}"
+    );
 
     let written: PgRow = sqlx::query(
         "select r.state_code, r.seq, r.facet, l.from_state, l.to_state, l.actor_class, l.event_type,
@@ -269,7 +314,11 @@ async fn apply_and_roll_back(board: &mut Board, run: Run, rule: &Rule) {
     assert_eq!(text("actor_class").as_deref(), Some(rule.actor), "{cell}");
     assert_eq!(text("event_type").as_deref(), rule.event, "{cell}");
     assert_eq!(text("sent").as_deref(), rule.event, "{cell}");
-    assert_eq!(written.get::<Option<Value>, _>("payload"), asked.evidence.get("event").cloned(), "{cell}");
+    assert_eq!(
+        written.get::<Option<Value>, _>("payload"),
+        asked.evidence.get("event").cloned(),
+        "{cell}"
+    );
     transaction.rollback().await.expect("a rollback");
 }
 
@@ -317,7 +366,8 @@ async fn check_state(board: &mut Board, from: &'static str, allowed: &mut Allowe
             assert_eq!(codes(&problems), expected, "{cell}");
             if problems.is_empty() {
                 allowed.entry((Some(from), asked.to)).or_default().push(asked.class);
-                let rule = *board.shipped.rule(Some(from), asked.to, asked.class).expect("as expected");
+                let rule =
+                    *board.shipped.rule(Some(from), asked.to, asked.class).expect("as expected");
                 apply_and_roll_back(board, run, &rule).await;
             } else {
                 let answer = apply(board.logins.of(login), run.id, asked).await;
@@ -333,11 +383,24 @@ async fn check_other_logins(board: &mut Board, from: &'static str) -> usize {
     let run = board.runs[from];
     let mut asked_in_all = 0;
     for login in MOVERS {
-        let of_others: Vec<Rule> =
-            board.shipped.rules.iter().filter(|rule| rule.from == Some(from) && !may_act(login, rule.actor)).copied().collect();
+        let of_others: Vec<Rule> = board
+            .shipped
+            .rules
+            .iter()
+            .filter(|rule| rule.from == Some(from) && !may_act(login, rule.actor))
+            .copied()
+            .collect();
         let questions: Vec<Question> = of_others.iter().map(|rule| board.of_rule(rule)).collect();
-        for (asked, problems) in questions.iter().zip(preview(board.logins.of(login), run.id, from, &questions).await) {
-            assert_eq!(codes(&problems), [Code::RI004], "{from} → {} by {} as {login:?}", asked.to, asked.class);
+        for (asked, problems) in
+            questions.iter().zip(preview(board.logins.of(login), run.id, from, &questions).await)
+        {
+            assert_eq!(
+                codes(&problems),
+                [Code::RI004],
+                "{from} → {} by {} as {login:?}",
+                asked.to,
+                asked.class
+            );
         }
         asked_in_all += questions.len();
     }
@@ -356,69 +419,18 @@ async fn check_matrix(name: &str) {
         cells += check_state(&mut board, from, &mut allowed).await;
         foreign += check_other_logins(&mut board, from).await;
     }
-    assert_eq!(board.db.fingerprint().await, before, "{name}: refused and rolled-back moves changed something");
+    assert_eq!(
+        board.db.fingerprint().await,
+        before,
+        "{name}: refused and rolled-back moves changed something"
+    );
 
     let legal: usize = allowed.values().map(Vec::len).sum();
     assert_eq!(legal, board.shipped.rules.len(), "{name}: as many legal cells as rows");
-    println!("{name}: {cells} cells, {legal} legal, {foreign} legal ones asked by a login of another duty");
+    println!(
+        "{name}: {cells} cells, {legal} legal, {foreign} legal ones asked by a login of another duty"
+    );
     insta::assert_snapshot!(name, table(&board, &allowed, cells));
-}
-
-const LETTERS: [(char, &str); 12] = [
-    ('Y', "system"),
-    ('P', "pic_human"),
-    ('T', "task_pic_human"),
-    ('R', "reviewer"),
-    ('W', "executor_worker"),
-    ('M', "mow_orchestrator"),
-    ('E', "escalation_handler"),
-    ('S', "sovereign"),
-    ('A', "review_authority"),
-    ('X', "executor_dot991"),
-    ('V', "verifier_dot992"),
-    ('O', "observer"),
-];
-
-fn letter(class: &str) -> char {
-    LETTERS.iter().find(|(_, code)| *code == class).map(|(letter, _)| *letter).expect("a letter a class")
-}
-
-/// The matrix to read: a row a state that is left, a column a state that is entered, a letter a class that may do it.
-fn table(board: &Board, allowed: &Allowed, cells: usize) -> String {
-    let targets = board.targets();
-    let content = |from: Option<&'static str>, to: &'static str| -> String {
-        let classes = allowed.get(&(from, to)).map_or(&[][..], Vec::as_slice);
-        classes.iter().map(|class| letter(class)).collect()
-    };
-    let named = targets.iter().map(|code| code.len()).max().unwrap_or_default().max(12);
-    let froms: Vec<Option<&'static str>> = [None].into_iter().chain(targets.iter().copied().map(Some)).collect();
-    let widths: Vec<usize> =
-        targets.iter().map(|to| froms.iter().map(|from| content(*from, to).len()).max().unwrap_or(0).max(2)).collect();
-
-    let mut lines = vec![format!("{cells} cells, {} of them legal", allowed.values().map(Vec::len).sum::<usize>())];
-    lines.extend(LETTERS.chunks(4).map(|four| four.iter().map(|(letter, code)| format!("{letter} {code:<20}")).collect()));
-    lines.push("Row ∅: who has a birth row. fn_run_start is chancery_app's door: A, X and V are refused there with RI004 alone.".to_owned());
-    if board.shipped.machine.name == "orchestrator_run" {
-        lines.push("Its Y is the tests' own row: the machine as shipped is born by X.".to_owned());
-    }
-    let head: Vec<String> = widths.iter().enumerate().map(|(n, width)| format!("{:<width$}", n + 1)).collect();
-    lines.push(String::new());
-    lines.push(format!("   {:named$} │ {}", "from ↓  to →", head.join(" ")));
-    for (n, from) in froms.iter().enumerate() {
-        let number = if n == 0 { String::new() } else { n.to_string() };
-        let state = from.and_then(|code| board.shipped.machine.state(code));
-        let row: Vec<String> = if state.is_some_and(|state| state.conceptual) {
-            vec!["never stored".to_owned()]
-        } else {
-            let filled = |(to, width): (&&'static str, &usize)| match content(*from, to) {
-                empty if empty.is_empty() => format!("{:<width$}", "·"),
-                letters => format!("{letters:<width$}"),
-            };
-            targets.iter().zip(&widths).map(filled).collect()
-        };
-        lines.push(format!("{number:>2} {:named$} │ {}", from.unwrap_or("∅"), row.join(" ")));
-    }
-    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 #[tokio::test]
@@ -467,8 +479,10 @@ fn with_guards(board: &Board, rule: &Rule, truths: usize) -> (Question, Vec<&'st
 
 #[track_caller]
 fn check_refusing(problems: &[Problem], closed: &[&str], duty: bool, row: &str) {
-    let (guards, others): (Vec<_>, Vec<_>) = problems.iter().partition(|problem| problem.code == Code::RS006);
-    let named: Vec<&str> = guards.iter().filter_map(|problem| problem.facts["guard"].as_str()).collect();
+    let (guards, others): (Vec<_>, Vec<_>) =
+        problems.iter().partition(|problem| problem.code == Code::RS006);
+    let named: Vec<&str> =
+        guards.iter().filter_map(|problem| problem.facts["guard"].as_str()).collect();
     assert_eq!(named, closed, "{row}");
     let others: Vec<Code> = others.iter().map(|problem| problem.code).collect();
     assert_eq!(others, if duty { vec![] } else { vec![Code::RI004] }, "{row}");
@@ -484,15 +498,18 @@ async fn guards_refuse_by_name_in_every_combination() {
         let (mut rows, mut combinations) = (0, 0);
         for rule in board.shipped.rules.clone() {
             assert!(rule.guards.len() <= 6, "{name} {rule:?}: too many guards to try all");
-            let row = format!("{name} {}: {:?} → {} by {}", rule.label, rule.from, rule.to, rule.actor);
+            let row =
+                format!("{name} {}: {:?} → {} by {}", rule.label, rule.from, rule.to, rule.actor);
             let truths = 0..1 << rule.guards.len();
-            let (questions, closed): (Vec<_>, Vec<_>) = truths.map(|bits| with_guards(&board, &rule, bits)).unzip();
+            let (questions, closed): (Vec<_>, Vec<_>) =
+                truths.map(|bits| with_guards(&board, &rule, bits)).unzip();
             rows += 1;
             combinations += questions.len();
             let Some(from) = rule.from else {
                 for (asked, closed) in questions.iter().zip(&closed) {
                     let duty = may_act(Role::App, rule.actor);
-                    let mut transaction = board.logins.of(Role::App).begin().await.expect("a transaction");
+                    let mut transaction =
+                        board.logins.of(Role::App).begin().await.expect("a transaction");
                     let answer = start(&mut transaction, Uuid::now_v7(), name, asked).await;
                     transaction.rollback().await.expect("a rollback");
                     match (answer, duty && closed.is_empty()) {
@@ -503,7 +520,8 @@ async fn guards_refuse_by_name_in_every_combination() {
                 continue;
             };
             let run = board.runs[from];
-            let answers = preview(board.logins.of(login_of(rule.actor)), run.id, from, &questions).await;
+            let answers =
+                preview(board.logins.of(login_of(rule.actor)), run.id, from, &questions).await;
             for (problems, closed) in answers.iter().zip(&closed) {
                 check_refusing(problems, closed, true, &row);
             }

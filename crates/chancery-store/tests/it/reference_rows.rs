@@ -17,7 +17,16 @@ fn rows_of_file(definition: &Definition) -> Vec<String> {
         let (label, from, to, actor) = (&row.label, row.from.as_deref(), &row.to, row.actor.code());
         let (kind, reference) = (row.trigger_kind.code(), &row.trigger_ref);
         let guards = row.guards.join(", ");
-        write_row(label, from, to, actor, (kind, reference), &guards, row.event.as_deref(), row.audit)
+        write_row(
+            label,
+            from,
+            to,
+            actor,
+            (kind, reference),
+            &guards,
+            row.event.as_deref(),
+            row.audit,
+        )
     };
     definition.transitions.iter().map(line).collect()
 }
@@ -25,7 +34,16 @@ fn rows_of_file(definition: &Definition) -> Vec<String> {
 fn rows_of_reference(machine: &Machine) -> Vec<String> {
     let line = |rule: Rule| {
         let guards = rule.guards.join(", ");
-        write_row(rule.label, rule.from, rule.to, rule.actor, rule.trigger, &guards, rule.event, rule.audit)
+        write_row(
+            rule.label,
+            rule.from,
+            rule.to,
+            rule.actor,
+            rule.trigger,
+            &guards,
+            rule.event,
+            rule.audit,
+        )
     };
     (machine.rules)().into_iter().map(line).collect()
 }
@@ -41,13 +59,17 @@ fn write_row(
     event: Option<&str>,
     audit: bool,
 ) -> String {
-    let (from, event, (kind, reference)) = (from.unwrap_or("∅"), event.unwrap_or("nothing"), trigger);
-    format!("{label}: {from} → {to} by {actor} on {kind}:{reference} if [{guards}] emits {event} audit {audit}")
+    let (from, event, (kind, reference)) =
+        (from.unwrap_or("∅"), event.unwrap_or("nothing"), trigger);
+    format!(
+        "{label}: {from} → {to} by {actor} on {kind}:{reference} if [{guards}] emits {event} audit {audit}"
+    )
 }
 
 fn states_of_file(definition: &Definition) -> Vec<String> {
     let line = |state: &State| {
-        let mut facets: Vec<_> = state.facets.iter().map(|facet| (facet.ordinal, facet.code.as_str())).collect();
+        let mut facets: Vec<_> =
+            state.facets.iter().map(|facet| (facet.ordinal, facet.code.as_str())).collect();
         facets.sort_unstable();
         let facets: Vec<&str> = facets.into_iter().map(|(_, code)| code).collect();
         write_state(&state.code, state.initial, state.terminal, state.conceptual, &facets)
@@ -57,18 +79,33 @@ fn states_of_file(definition: &Definition) -> Vec<String> {
 
 fn states_of_reference(machine: &Machine) -> Vec<String> {
     let line = |state: &reference::rules::State| {
-        write_state(state.code, state.code == machine.initial, state.terminal, state.conceptual, state.facets)
+        write_state(
+            state.code,
+            state.code == machine.initial,
+            state.terminal,
+            state.conceptual,
+            state.facets,
+        )
     };
     machine.states.iter().map(line).collect()
 }
 
-fn write_state(code: &str, initial: bool, terminal: bool, conceptual: bool, facets: &[&str]) -> String {
-    format!("{code} initial {initial} terminal {terminal} conceptual {conceptual} facets {facets:?}")
+fn write_state(
+    code: &str,
+    initial: bool,
+    terminal: bool,
+    conceptual: bool,
+    facets: &[&str],
+) -> String {
+    format!(
+        "{code} initial {initial} terminal {terminal} conceptual {conceptual} facets {facets:?}"
+    )
 }
 
 #[track_caller]
 fn check_same(machine: &str, what: &str, file: &[String], reference: &[String]) {
-    let (in_file, in_reference): (BTreeSet<_>, BTreeSet<_>) = (file.iter().collect(), reference.iter().collect());
+    let (in_file, in_reference): (BTreeSet<_>, BTreeSet<_>) =
+        (file.iter().collect(), reference.iter().collect());
     let only_file: Vec<_> = in_file.difference(&in_reference).collect();
     let only_reference: Vec<_> = in_reference.difference(&in_file).collect();
     assert!(
@@ -76,14 +113,19 @@ fn check_same(machine: &str, what: &str, file: &[String], reference: &[String]) 
         "{machine}: {what} differ\nonly in the file: {only_file:#?}\nonly in the reference: {only_reference:#?}"
     );
     assert_eq!(file.len(), in_file.len(), "{machine}: the file says the same of its {what} twice");
-    assert_eq!(reference.len(), in_reference.len(), "{machine}: the reference says the same of its {what} twice");
+    assert_eq!(
+        reference.len(),
+        in_reference.len(),
+        "{machine}: the reference says the same of its {what} twice"
+    );
 }
 
 fn pairs() -> Vec<(Definition, Machine)> {
     let files = shipped();
     assert_eq!(files.len(), reference::machines().len());
     let partner = |file: Definition| {
-        let machine = reference::machine(&file.machine).expect("the reference knows every shipped machine");
+        let machine =
+            reference::machine(&file.machine).expect("the reference knows every shipped machine");
         (file, machine)
     };
     files.into_iter().map(partner).collect()
@@ -94,7 +136,11 @@ fn pairs() -> Vec<(Definition, Machine)> {
 fn the_rows_of_the_files_are_the_rows_of_the_reference() {
     for (file, machine) in pairs() {
         check_same(machine.name, "rows", &rows_of_file(&file), &rows_of_reference(&machine));
-        assert!(file.transitions.iter().all(|row| !row.proposed), "{}: a seed's row is no proposal", machine.name);
+        assert!(
+            file.transitions.iter().all(|row| !row.proposed),
+            "{}: a seed's row is no proposal",
+            machine.name
+        );
     }
 }
 
@@ -118,7 +164,9 @@ fn the_exits_of_terminal_states_are_those_of_the_reference() {
             .transitions
             .iter()
             .filter(|row| row.terminal_exit)
-            .filter_map(|row| Some((row.from.as_deref().filter(|from| terminal(from))?, row.label.as_str())))
+            .filter_map(|row| {
+                Some((row.from.as_deref().filter(|from| terminal(from))?, row.label.as_str()))
+            })
             .collect();
         assert_eq!(declared, machine.terminal_exits.iter().copied().collect(), "{}", machine.name);
     }

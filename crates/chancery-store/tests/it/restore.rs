@@ -31,17 +31,24 @@ impl Elsewhere {
         let folder = tempfile::tempdir().expect("a temporary folder");
         // The server's user must be able to enter.
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).expect("our own folder");
-        let home = Home::resolve(Some(folder.path().join("home")), &Env::default()).expect("a home");
+        let home =
+            Home::resolve(Some(folder.path().join("home")), &Env::default()).expect("a home");
         let path = std::env::var_os("PATH");
-        let binaries = find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &home)).expect("server binaries");
+        let binaries = find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &home))
+            .expect("server binaries");
         let setting = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let options = Options {
-            extra_settings: vec![setting("shared_buffers", "16MB"), setting("max_connections", "40")],
+            extra_settings: vec![
+                setting("shared_buffers", "16MB"),
+                setting("max_connections", "40"),
+            ],
             ..Options::default()
         };
         let cluster = Arc::new(Cluster::open(home, binaries, options).expect("a cluster"));
         let starting = Arc::clone(&cluster);
-        tokio::task::spawn_blocking(move || starting.start().expect("it starts")).await.expect("no panic");
+        tokio::task::spawn_blocking(move || starting.start().expect("it starts"))
+            .await
+            .expect("no panic");
         Self { cluster, folder }
     }
 }
@@ -61,7 +68,10 @@ fn url(options: &PgConnectOptions) -> String {
 }
 
 async fn run(mut command: Command) {
-    let output = tokio::task::spawn_blocking(move || command.output().expect("the program is there")).await.expect("no panic");
+    let output =
+        tokio::task::spawn_blocking(move || command.output().expect("the program is there"))
+            .await
+            .expect("no panic");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
@@ -74,7 +84,13 @@ async fn dump(elsewhere: &Elsewhere, from: &Target, file: &Path) {
 }
 
 async fn restore(elsewhere: &Elsewhere, to: &Target, file: &Path) {
-    let mut postgres = to.clone().with_database("postgres").admin_options().connect().await.expect("the superuser");
+    let mut postgres = to
+        .clone()
+        .with_database("postgres")
+        .admin_options()
+        .connect()
+        .await
+        .expect("the superuser");
     let create = format!("create database \"{}\"", to.database());
     postgres.execute(sqlx::AssertSqlSafe(create)).await.expect("a database");
     let mut command = elsewhere.cluster.binaries().command("pg_restore");
@@ -115,7 +131,10 @@ async fn a_restored_database_goes_on_where_it_stopped() {
 
     assert_eq!(delivered(&there).await, sequenced, "positions stay what they were");
     let unsequenced: Vec<_> = runs[1..].iter().map(|run| (*run, 5)).collect();
-    assert_eq!(sequence_now(&there).await.expect("positions"), i64::try_from(sequenced.len() + 3).expect("a few"));
+    assert_eq!(
+        sequence_now(&there).await.expect("positions"),
+        i64::try_from(sequenced.len() + 3).expect("a few")
+    );
     assert_eq!(delivered(&there).await[sequenced.len()..], unsequenced, "what had none got one");
 
     let mut late = Session::open_at(&target, Role::App).await;
@@ -140,8 +159,13 @@ async fn a_restored_database_goes_on_where_it_stopped() {
     let auditor = Store::open(&target, Role::Auditor).expect("a store");
     let report = audit::verify_log(&auditor, |_| ()).await.expect("an audit");
     assert_eq!((report.mismatches, report.runs), (Vec::new(), 5));
-    let failing: Vec<_> = auditor.ground().await.expect("an answer").into_iter().filter(|check| !check.ok).collect();
-    assert_eq!(failing, [], "guard triggers are ALWAYS, no function is open, the rules are this binary's");
+    let failing: Vec<_> =
+        auditor.ground().await.expect("an answer").into_iter().filter(|check| !check.ok).collect();
+    assert_eq!(
+        failing,
+        [],
+        "guard triggers are ALWAYS, no function is open, the rules are this binary's"
+    );
     let again = target.migrate().await.expect("the same release");
     assert!(again.applied.is_empty() && !again.rules_applied, "nothing to do: {again:?}");
     let mut admin = target.admin_options().connect().await.expect("the superuser");

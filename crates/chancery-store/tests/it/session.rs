@@ -6,6 +6,7 @@ use chancery_testkit::{TestDb, until};
 use serde_json::{Value, json};
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Executor as _};
+use tokio::task::JoinHandle;
 
 /// The three isolation levels that PostgreSQL tells apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,7 +17,8 @@ pub(crate) enum Isolation {
 }
 
 impl Isolation {
-    pub(crate) const ALL: [Self; 3] = [Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
+    pub(crate) const ALL: [Self; 3] =
+        [Self::ReadCommitted, Self::RepeatableRead, Self::Serializable];
 
     const fn sql(self) -> &'static str {
         match self {
@@ -38,7 +40,8 @@ impl Session {
     }
 
     pub(crate) async fn open_at(target: &Target, role: Role) -> Self {
-        let mut connection = target.options(role).expect("options").connect().await.expect("the login gets in");
+        let mut connection =
+            target.options(role).expect("options").connect().await.expect("the login gets in");
         let pid = backend_pid(&mut connection).await;
         Self { connection, pid }
     }
@@ -83,21 +86,22 @@ impl Session {
     }
 
     pub(crate) async fn start(&mut self, s: &Start) -> Result<MoveReport, Error> {
-        let report: Value =
-            sqlx::query_scalar("select fsm.fn_run_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)")
-                .bind(s.run_id)
-                .bind(&s.machine)
-                .bind(&s.data)
-                .bind(&s.actor_class)
-                .bind(&s.trigger_kind)
-                .bind(&s.trigger_ref)
-                .bind(&s.evidence)
-                .bind(&s.principal)
-                .bind(&s.idempotency_key)
-                .bind(&s.reason)
-                .bind(s.parent)
-                .fetch_one(&mut self.connection)
-                .await?;
+        let report: Value = sqlx::query_scalar(
+            "select fsm.fn_run_start($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+        )
+        .bind(s.run_id)
+        .bind(&s.machine)
+        .bind(&s.data)
+        .bind(&s.actor_class)
+        .bind(&s.trigger_kind)
+        .bind(&s.trigger_ref)
+        .bind(&s.evidence)
+        .bind(&s.principal)
+        .bind(&s.idempotency_key)
+        .bind(&s.reason)
+        .bind(s.parent)
+        .fetch_one(&mut self.connection)
+        .await?;
         Ok(serde_json::from_value(report).expect("a report"))
     }
 
@@ -133,22 +137,32 @@ pub(crate) struct Watch {
 
 impl Watch {
     pub(crate) fn new(db: &TestDb) -> Self {
-        let pool = PgPoolOptions::new().max_connections(4).connect_lazy_with(db.target().admin_options());
+        let pool =
+            PgPoolOptions::new().max_connections(4).connect_lazy_with(db.target().admin_options());
         Self { pool }
     }
 
     /// Waits until the session stands in front of a lock.
     pub(crate) async fn until_blocked(&self, pid: i32) {
-        until("the session waits for a lock", || async {
-            sqlx::query_scalar::<_, bool>(
-                "select coalesce(wait_event_type = 'Lock', false) from pg_stat_activity where pid = $1",
-            )
-            .bind(pid)
-            .fetch_one(&self.pool)
-            .await
-            .expect("the activity of a session that is there")
+        until("the session waits for a lock", || self.is_blocked(pid)).await;
+    }
+
+    /// Waits until the session stands in front of a lock, or has its answer without having to wait for one.
+    pub(crate) async fn until_blocked_or_done<T>(&self, pid: i32, task: &JoinHandle<T>) {
+        until("the session waits for a lock or is done", || async {
+            task.is_finished() || self.is_blocked(pid).await
         })
         .await;
+    }
+
+    async fn is_blocked(&self, pid: i32) -> bool {
+        sqlx::query_scalar(
+            "select exists (select from pg_stat_activity where pid = $1 and wait_event_type = 'Lock')",
+        )
+        .bind(pid)
+        .fetch_one(&self.pool)
+        .await
+        .expect("an answer")
     }
 
     pub(crate) async fn count(&self, query: &'static str) -> i64 {

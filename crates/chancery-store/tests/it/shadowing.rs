@@ -17,8 +17,22 @@ use crate::support::{a_move, birth, check, draft, letters, post};
 
 /// Our tables' names, to stand in front of them.
 const TABLES: [&str; 16] = [
-    "run", "transition_def", "transition_log", "state_def", "state_facet_def", "state_machine_def", "guard_def", "run_row",
-    "verdict", "principal", "signing_key", "login_actor_class", "refusal", "dot_config", "event_outbox", "event_type_registry",
+    "run",
+    "transition_def",
+    "transition_log",
+    "state_def",
+    "state_facet_def",
+    "state_machine_def",
+    "guard_def",
+    "run_row",
+    "verdict",
+    "principal",
+    "signing_key",
+    "login_actor_class",
+    "refusal",
+    "dot_config",
+    "event_outbox",
+    "event_type_registry",
 ];
 
 /// Functions and operators that say yes to everything, under the names that the rules use.
@@ -46,9 +60,13 @@ const PATH: &str = "set search_path = pg_temp, planted, pg_catalog";
 /// A session with look-alikes first on its path. The superuser has to help: by itself the login can make none of them.
 async fn hostile(db: &TestDb) -> Session {
     let mut admin = db.superuser().await;
-    let temp = format!("grant temporary on database \"{}\" to chancery_app", db.target().database());
+    let temp =
+        format!("grant temporary on database \"{}\" to chancery_app", db.target().database());
     admin.execute(AssertSqlSafe(temp)).await.expect("the superuser may");
-    admin.execute("create schema planted authorization chancery_app").await.expect("the superuser may");
+    admin
+        .execute("create schema planted authorization chancery_app")
+        .await
+        .expect("the superuser may");
     let mut session = Session::open(db, Role::App).await;
     for schema in ["pg_temp", "planted"] {
         for table in TABLES {
@@ -86,7 +104,9 @@ async fn verdicts(session: &mut Session, moves: &[Move]) -> Vec<Vec<Code>> {
     for m in moves {
         all.push(match session.apply(m).await {
             Ok(_) => Vec::new(),
-            Err(Error::Refused(refusal)) => refusal.problems.iter().map(|problem| problem.code).collect(),
+            Err(Error::Refused(refusal)) => {
+                refusal.problems.iter().map(|problem| problem.code).collect()
+            }
             Err(error) => panic!("{m:?}: {error}"),
         });
     }
@@ -98,13 +118,17 @@ async fn verdicts(session: &mut Session, moves: &[Move]) -> Vec<Vec<Code>> {
 async fn look_alikes_change_no_verdict() {
     let (db, store) = letters().await;
     let run = draft(&store).await;
-    let empty = crate::support::start(&store, "letter", json!({ "words": 0 })).await.expect("begun").run_id;
+    let empty =
+        crate::support::start(&store, "letter", json!({ "words": 0 })).await.expect("begun").run_id;
     let moves = refused_moves(run, empty);
     let mut plain = Session::open(&db, Role::App).await;
     let mut hostile = hostile(&db).await;
     let before = db.fingerprint().await;
     let expected = verdicts(&mut plain, &moves).await;
-    assert!(expected.iter().all(|codes| !codes.is_empty()), "each of them is refused: {expected:?}");
+    assert!(
+        expected.iter().all(|codes| !codes.is_empty()),
+        "each of them is refused: {expected:?}"
+    );
     assert_eq!(verdicts(&mut hostile, &moves).await, expected);
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 
@@ -127,7 +151,10 @@ async fn look_alikes_change_no_verdict() {
     // The triggers' own conditions were bound when they were made.
     let mut admin = db.superuser().await;
     admin.execute("set search_path = planted, pg_catalog").await.expect("a path");
-    let error = admin.execute("update fsm.run set state_code = 'draft'").await.expect_err("a hand-written state");
+    let error = admin
+        .execute("update fsm.run set state_code = 'draft'")
+        .await
+        .expect_err("a hand-written state");
     assert_eq!(sqlstate(&error), RS015.as_str());
 }
 
@@ -165,7 +192,13 @@ async fn settings_change_nothing_that_is_stored() {
         let run = session.start(&born).await.expect("born").run_id;
         session.apply(&Move { evidence: evidence.clone(), ..check(run) }).await.expect("checked");
         session.apply(&post(run)).await.expect("sent");
-        for row in store.log_page(None, 1_000).await.expect("the log").into_iter().filter(|row| row.run_id == run) {
+        for row in store
+            .log_page(None, 1_000)
+            .await
+            .expect("the log")
+            .into_iter()
+            .filter(|row| row.run_id == run)
+        {
             let stored: Value = serde_json::from_str(&row.evidence).expect("JSON");
             if row.seq < 3 {
                 assert_eq!(row.evidence, canonical::to_string(&evidence), "{setting}");

@@ -8,7 +8,8 @@ use chancery_testkit::{TestDb, as_custom, shipped};
 use serde_json::{Map, Value, json};
 
 /// Every shipped machine, in the order of the reference.
-pub(crate) const NAMES: [&str; 6] = ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"];
+pub(crate) const NAMES: [&str; 6] =
+    ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"];
 
 /// A machine twice: what the database runs on, and the table it is held against.
 pub(crate) struct Shipped {
@@ -20,13 +21,20 @@ pub(crate) struct Shipped {
 impl Shipped {
     pub(crate) fn load(name: &str) -> Self {
         let mut machine = reference::machine(name).expect("a machine of the reference");
-        let file = shipped().into_iter().find(|file| file.machine == name).expect("a shipped machine");
+        let file =
+            shipped().into_iter().find(|file| file.machine == name).expect("a shipped machine");
         let mut definition = as_custom(file);
         // Custom runs are born through fn_run_start, which only chancery_app can call and only for its own classes. The
         // orchestrator is born by executor_dot991 alone (the door of its room will do it), so both copies get a birth by
         // `system`; it emits nothing, which makes it the one row without an event.
-        if !(machine.rules)().iter().any(|rule| rule.from.is_none() && may_act(Role::App, rule.actor)) {
-            assert_eq!(name, "orchestrator_run", "another machine that chancery_app cannot give birth to");
+        if !(machine.rules)()
+            .iter()
+            .any(|rule| rule.from.is_none() && may_act(Role::App, rule.actor))
+        {
+            assert_eq!(
+                name, "orchestrator_run",
+                "another machine that chancery_app cannot give birth to"
+            );
             machine.rules = orchestrator_rules_with_a_birth_by_system;
             definition.transitions.push(birth_by_system(&definition));
         }
@@ -55,12 +63,19 @@ impl Shipped {
     }
 
     pub(crate) fn schema(&self, event: &str) -> &Value {
-        &self.definition.events.iter().find(|declared| declared.event_type == event).expect("a declared event").schema
+        &self
+            .definition
+            .events
+            .iter()
+            .find(|declared| declared.event_type == event)
+            .expect("a declared event")
+            .schema
     }
 
     /// Evidence that nothing in this row objects to.
     pub(crate) fn flawless_evidence(&self, rule: &Rule) -> Value {
-        let guards: Map<String, Value> = rule.guards.iter().map(|&guard| (guard.to_owned(), json!(true))).collect();
+        let guards: Map<String, Value> =
+            rule.guards.iter().map(|&guard| (guard.to_owned(), json!(true))).collect();
         let mut evidence = json!({ "guards": guards });
         if rule.audit {
             evidence["audit_ref"] = json!("A-1");
@@ -83,7 +98,8 @@ fn orchestrator_rules_with_a_birth_by_system() -> Vec<Rule> {
 }
 
 fn birth_by_system(definition: &Definition) -> Transition {
-    let birth = definition.transitions.iter().find(|row| row.from.is_none()).expect("a birth").clone();
+    let birth =
+        definition.transitions.iter().find(|row| row.from.is_none()).expect("a birth").clone();
     Transition {
         transition_id: birth.transition_id.replace("/executor_dot991", "/system"),
         actor: ActorClass::System,
@@ -95,7 +111,8 @@ fn birth_by_system(definition: &Definition) -> Transition {
 }
 
 /// The logins that can move runs.
-pub(crate) const MOVERS: [Role; 4] = [Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview];
+pub(crate) const MOVERS: [Role; 4] =
+    [Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview];
 
 /// Who may act for a class, written from the duties and not from `identity.login_actor_class`.
 pub(crate) fn may_act(login: Role, class: &str) -> bool {
@@ -144,14 +161,22 @@ pub(crate) fn accepts(schema: &Value, value: &Value) -> bool {
             other => panic!("type {other} is not read here yet"),
         },
         "enum" => rule.as_array().expect("a list").contains(value),
-        "required" => rule.as_array().expect("a list").iter().all(|name| value.get(name.as_str().expect("a name")).is_some()),
+        "required" => rule
+            .as_array()
+            .expect("a list")
+            .iter()
+            .all(|name| value.get(name.as_str().expect("a name")).is_some()),
         "properties" => {
             let properties = rule.as_object().expect("properties");
-            properties.iter().all(|(name, schema)| value.get(name).is_none_or(|member| accepts(schema, member)))
+            properties
+                .iter()
+                .all(|(name, schema)| value.get(name).is_none_or(|member| accepts(schema, member)))
         }
         "additionalProperties" => {
             rule.as_bool() == Some(true)
-                || value.as_object().is_none_or(|members| members.keys().all(|name| schema["properties"].get(name).is_some()))
+                || value.as_object().is_none_or(|members| {
+                    members.keys().all(|name| schema["properties"].get(name).is_some())
+                })
         }
         other => panic!("{other} is not read here yet"),
     })

@@ -21,7 +21,8 @@ impl FunctionFile {
 }
 
 pub(crate) fn function_files() -> Vec<FunctionFile> {
-    let name = |path: &Path| path.file_stem().and_then(|s| s.to_str()).expect("a plain name").to_owned();
+    let name =
+        |path: &Path| path.file_stem().and_then(|s| s.to_str()).expect("a plain name").to_owned();
     files_below(&repo_path("sql"), "sql")
         .into_iter()
         .filter(|path| path.parent().is_some_and(|folder| folder.ends_with("functions")))
@@ -35,7 +36,10 @@ pub(crate) fn function_files() -> Vec<FunctionFile> {
 
 /// Definer-owned unless the first line says otherwise.
 pub(crate) fn declared_owner(text: &str) -> &str {
-    text.lines().next().and_then(|line| line.strip_prefix("-- owner: ")).map_or("chancery_definer", str::trim)
+    text.lines()
+        .next()
+        .and_then(|line| line.strip_prefix("-- owner: "))
+        .map_or("chancery_definer", str::trim)
 }
 
 fn files_below(folder: &Path, extension: &str) -> Vec<PathBuf> {
@@ -58,13 +62,18 @@ fn read(path: &Path) -> String {
 }
 
 fn without_comments(text: &str) -> String {
-    text.lines().map(|line| line.split("--").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
+    text.lines()
+        .map(|line| line.split("--").next().unwrap_or_default())
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 /// The refusal codes in a text.
 fn codes_in(text: &str) -> BTreeSet<String> {
     let is_code = |word: &&str| {
-        word.len() == 5 && word.starts_with('R') && word[1..2].chars().all(|c| c.is_ascii_uppercase())
+        word.len() == 5
+            && word.starts_with('R')
+            && word[1..2].chars().all(|c| c.is_ascii_uppercase())
             && word[2..].chars().all(|c| c.is_ascii_digit())
     };
     text.split(|c: char| !c.is_ascii_alphanumeric()).filter(is_code).map(str::to_owned).collect()
@@ -83,13 +92,18 @@ async fn every_code_is_raised_and_has_its_words() {
         .await
         .expect("refusals");
     let in_database: BTreeSet<(String, String)> = rows.into_iter().collect();
-    let in_rust: BTreeSet<(String, String)> =
-        Code::ALL.iter().map(|code| (code.as_str().to_owned(), code.problem().to_owned())).collect();
+    let in_rust: BTreeSet<(String, String)> = Code::ALL
+        .iter()
+        .map(|code| (code.as_str().to_owned(), code.problem().to_owned()))
+        .collect();
     assert_eq!(in_database, in_rust);
 
     let raised: BTreeSet<String> = files_below(&repo_path("sql"), "sql")
         .iter()
-        .filter(|path| !path.ends_with("config/refusals.sql") && !path.components().any(|c| c.as_os_str() == "tests"))
+        .filter(|path| {
+            !path.ends_with("config/refusals.sql")
+                && !path.components().any(|c| c.as_os_str() == "tests")
+        })
         .flat_map(|path| codes_in(&without_comments(&read(path))))
         .collect();
     assert_eq!(raised, all_codes(), "raised in sql/ on the left, known on the right");
@@ -117,7 +131,9 @@ fn every_code_has_its_page() {
 fn every_code_stands_in_a_test() {
     let mut named = BTreeSet::new();
     let crates = fs::read_dir(repo_path("crates")).expect("crates/");
-    let folders = crates.map(|entry| entry.expect("an entry").path().join("tests")).chain([repo_path("sql/tests")]);
+    let folders = crates
+        .map(|entry| entry.expect("an entry").path().join("tests"))
+        .chain([repo_path("sql/tests")]);
     for folder in folders {
         for path in files_below(&folder, "rs").into_iter().chain(files_below(&folder, "sql")) {
             named.extend(codes_in(&read(&path)));
@@ -137,13 +153,17 @@ const WITHOUT_BINDING: &[(&str, &str)] = &[
 /// Every door has a binding of its name in the store, and every binding a door.
 #[test]
 fn every_door_has_its_binding() {
-    let doors: BTreeSet<String> =
-        function_files().into_iter().map(|file| file.function).filter(|name| name.starts_with("fn_")).collect();
+    let doors: BTreeSet<String> = function_files()
+        .into_iter()
+        .map(|file| file.function)
+        .filter(|name| name.starts_with("fn_"))
+        .collect();
     let mut bound: BTreeSet<String> = BTreeSet::new();
     for path in files_below(&repo_path("crates/chancery-store/src"), "rs") {
         let text = read(&path);
         bound.extend(text.split("pub async fn fn_").skip(1).map(|rest| {
-            let name: String = rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+            let name: String =
+                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
             format!("fn_{name}")
         }));
     }
@@ -159,10 +179,19 @@ fn every_function_file_says_what_it_promises() {
         let name = file.name();
         let head: Vec<&str> = file.text.lines().take_while(|line| line.starts_with("--")).collect();
         assert!(head.iter().any(|line| line.starts_with("-- promise: ")), "{name} has no promise");
-        let made: Vec<&str> =
-            file.text.lines().filter_map(|line| line.strip_prefix("create or replace function ")).collect();
-        assert!(made.iter().any(|rest| rest.starts_with(&format!("{name}("))), "{name} makes another function");
-        assert!(made.len() == 1 || name == "internal.generate_dispatchers", "{name}: one function a file");
+        let made: Vec<&str> = file
+            .text
+            .lines()
+            .filter_map(|line| line.strip_prefix("create or replace function "))
+            .collect();
+        assert!(
+            made.iter().any(|rest| rest.starts_with(&format!("{name}("))),
+            "{name} makes another function"
+        );
+        assert!(
+            made.len() == 1 || name == "internal.generate_dispatchers",
+            "{name}: one function a file"
+        );
     }
 }
 
@@ -175,9 +204,15 @@ fn nothing_else_writes_states() {
         for statement in text.split(';') {
             let Some((_, update)) = statement.split_once("update ") else { continue };
             let assignments = update.split_once("where").map_or(update, |(set, _)| set);
-            let writes_state = assignments.contains("state_code =") || assignments.contains("%i = p_to_state");
+            let writes_state =
+                assignments.contains("state_code =") || assignments.contains("%i = p_to_state");
             if update.contains("set ") && writes_state {
-                writers.push(path.file_name().and_then(|name| name.to_str()).expect("a plain name").to_owned());
+                writers.push(
+                    path.file_name()
+                        .and_then(|name| name.to_str())
+                        .expect("a plain name")
+                        .to_owned(),
+                );
             }
         }
     }
@@ -196,9 +231,19 @@ fn nothing_else_writes_states() {
 fn dynamic_sql_is_quoted() {
     for path in files_below(&repo_path("sql"), "sql") {
         let text = without_comments(&read(&path)).to_lowercase();
-        for (_, rest) in text.match_indices("execute ").map(|(at, word)| (at, text[at + word.len()..].trim_start())) {
-            let harmless = rest.starts_with("format(") || rest.starts_with("function ") || rest.starts_with("on ");
-            assert!(harmless, "{}: execute {}", path.display(), rest.lines().next().unwrap_or_default());
+        for (_, rest) in text
+            .match_indices("execute ")
+            .map(|(at, word)| (at, text[at + word.len()..].trim_start()))
+        {
+            let harmless = rest.starts_with("format(")
+                || rest.starts_with("function ")
+                || rest.starts_with("on ");
+            assert!(
+                harmless,
+                "{}: execute {}",
+                path.display(),
+                rest.lines().next().unwrap_or_default()
+            );
         }
     }
 }

@@ -51,7 +51,10 @@ pub(crate) async fn all_tables(connection: &mut PgConnection) -> Vec<String> {
 }
 
 /// The tables, and the partitions of those that have some.
-pub(crate) async fn with_partitions(connection: &mut PgConnection, kinds: &[&[&str]]) -> Vec<String> {
+pub(crate) async fn with_partitions(
+    connection: &mut PgConnection,
+    kinds: &[&[&str]],
+) -> Vec<String> {
     let tables: Vec<String> = kinds.concat().iter().map(|&table| table.to_owned()).collect();
     sqlx::query_scalar(
         "select distinct p.relid::regclass::text from unnest($1::text[]) t, pg_partition_tree(t::regclass) p

@@ -32,7 +32,10 @@ impl Scene {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let keystore = Keystore::below(folder.path());
         for (name, class) in [("amy", "reviewer"), ("bob", "executor_worker")] {
-            operator.fn_principal_add(name, "human", &[class.to_owned()], None).await.expect("a person");
+            operator
+                .fn_principal_add(name, "human", &[class.to_owned()], None)
+                .await
+                .expect("a person");
             new_key(&operator, &keystore, name, None).await.expect("a key");
         }
         let amy = Actor::open(&store, &keystore, "amy").await.expect("amy");
@@ -41,7 +44,11 @@ impl Scene {
         for _ in 0..2 {
             let birth = Birth { data: Some(json!({ "words": 3 })), ..Birth::default() };
             let id = run::start(&store, &bob, "letter", &birth).await.expect("begun").run_id;
-            for (actor, to, facet) in [(&amy, "checked", None), (&amy, "held", Some("waiting_stamp")), (&bob, "checked", None)] {
+            for (actor, to, facet) in [
+                (&amy, "checked", None),
+                (&amy, "held", Some("waiting_stamp")),
+                (&bob, "checked", None),
+            ] {
                 let request = Request {
                     reason: Some("as agreed".to_owned()),
                     evidence: Some(json!({ "facet": facet, "page": 1 })),
@@ -84,7 +91,10 @@ impl Scene {
         let found = self.mismatches().await;
         for table in EVIDENCE {
             let copy = table.replace('.', "_");
-            for statement in [format!("delete from {table}"), format!("insert into {table} select * from public.{copy}")] {
+            for statement in [
+                format!("delete from {table}"),
+                format!("insert into {table} select * from public.{copy}"),
+            ] {
                 self.admin.execute(AssertSqlSafe(statement)).await.expect("restored");
             }
         }
@@ -139,13 +149,16 @@ async fn other_values(admin: &mut PgConnection, table: &str) -> Vec<(String, Str
             "uuid" => "gen_random_uuid()".to_owned(),
             "bigint" => format!("{name} + 100"),
             "timestamp with time zone" => format!("{name} + interval '1 microsecond'"),
-            "bytea" => format!("coalesce(set_byte({name}, 0, get_byte({name}, 0) # 1), sha256('x'))"),
+            "bytea" => {
+                format!("coalesce(set_byte({name}, 0, get_byte({name}, 0) # 1), sha256('x'))")
+            }
             "jsonb" => format!("{name} || '{{\"forged\": true}}'"),
             other => panic!("say how to change {name}, which is {other}"),
         };
         changes.push((name.clone(), value));
         // Key and signature are there together or not at all; no row but a birth is without the hash before it.
-        if !not_null && !["key_id", "signature", "prev_hash", "head_hash"].contains(&name.as_str()) {
+        if !not_null && !["key_id", "signature", "prev_hash", "head_hash"].contains(&name.as_str())
+        {
             changes.push((name, "null".to_owned()));
         }
     }
@@ -166,13 +179,19 @@ async fn every_changed_column_of_the_log_is_named() {
             .fetch_one(&mut scene.admin)
             .await
             .expect("an answer");
-            let unfit = (seq == 1 && column == "prev_hash") || (seq == 1 && column == "seq")
-                || (seq == 5 && ["key_id", "signature"].contains(&column.as_str()));
+            // A birth has no hash before it, a service's row no key: the table's own constraints hold these.
+            let unfit = match seq {
+                1 => ["prev_hash", "seq"].contains(&column.as_str()),
+                5 => ["key_id", "signature"].contains(&column.as_str()),
+                _ => false,
+            };
             if !differs || unfit {
                 continue;
             }
-            let change = format!("update fsm.transition_log set {column} = {value} where run_id = '{run}' and seq = {seq}");
-            let found = scene.after(&[change.clone()]).await;
+            let change = format!(
+                "update fsm.transition_log set {column} = {value} where run_id = '{run}' and seq = {seq}"
+            );
+            let found = scene.after(std::slice::from_ref(&change)).await;
             let named = if ["run_id", "seq"].contains(&column.as_str()) { None } else { Some(seq) };
             assert!(names(&found, run, named), "{change}: {found:?}");
             tried += 1;
@@ -190,7 +209,9 @@ async fn every_changed_column_of_a_run_is_named() {
     let run = scene.run;
     let mut unnoticed = Vec::new();
     for (column, value) in other_values(&mut scene.admin, "fsm.run").await {
-        let change = format!("update fsm.run set {column} = {value} where run_id = '{run}' and {column} is distinct from {value}");
+        let change = format!(
+            "update fsm.run set {column} = {value} where run_id = '{run}' and {column} is distinct from {value}"
+        );
         if value == "null" && ["facet", "parent_run_id"].contains(&column.as_str()) {
             continue;
         }
@@ -226,13 +247,33 @@ async fn every_moved_row_is_named() {
             ],
             Some(2),
         ),
-        ("a row in the middle dropped", vec![format!("delete from fsm.transition_log where {}", log(3))], Some(4)),
-        ("the first row dropped", vec![format!("delete from fsm.transition_log where {}", log(1))], Some(2)),
-        ("the last row dropped", vec![format!("delete from fsm.transition_log where {}", log(5))], None),
-        ("the whole log dropped", vec![format!("delete from fsm.transition_log where run_id = '{run}'")], None),
+        (
+            "a row in the middle dropped",
+            vec![format!("delete from fsm.transition_log where {}", log(3))],
+            Some(4),
+        ),
+        (
+            "the first row dropped",
+            vec![format!("delete from fsm.transition_log where {}", log(1))],
+            Some(2),
+        ),
+        (
+            "the last row dropped",
+            vec![format!("delete from fsm.transition_log where {}", log(5))],
+            None,
+        ),
+        (
+            "the whole log dropped",
+            vec![format!("delete from fsm.transition_log where run_id = '{run}'")],
+            None,
+        ),
         ("the run dropped", vec![format!("delete from fsm.run where run_id = '{run}'")], None),
         ("a row added behind", vec![copy("run_id", "6", "'again'") + " and seq = 5"], Some(6)),
-        ("a row added far behind", vec![copy("run_id", "600", "'again'") + " and seq = 5"], Some(600)),
+        (
+            "a row added far behind",
+            vec![copy("run_id", "600", "'again'") + " and seq = 5"],
+            Some(600),
+        ),
         (
             "state moved without its log",
             vec![format!("update fsm.run set state_code = 'draft' where run_id = '{run}'")],
@@ -242,8 +283,13 @@ async fn every_moved_row_is_named() {
             "rows of two runs exchanged",
             vec![
                 format!("update fsm.transition_log set seq = 900 where {}", log(3)),
-                format!("update fsm.transition_log set run_id = '{run}' where run_id = '{other}' and seq = 3"),
-                format!("update fsm.transition_log set run_id = '{other}', seq = 3 where {}", log(900)),
+                format!(
+                    "update fsm.transition_log set run_id = '{run}' where run_id = '{other}' and seq = 3"
+                ),
+                format!(
+                    "update fsm.transition_log set run_id = '{other}', seq = 3 where {}",
+                    log(900)
+                ),
             ],
             Some(3),
         ),
@@ -253,7 +299,9 @@ async fn every_moved_row_is_named() {
         assert!(names(&found, run, seq), "{name}: {found:?}");
     }
     let stranger = Uuid::now_v7();
-    let found = scene.after(&[copy(&format!("'{stranger}'"), "seq", "idempotency_key") + " and seq = 1"]).await;
+    let found = scene
+        .after(&[copy(&format!("'{stranger}'"), "seq", "idempotency_key") + " and seq = 1"])
+        .await;
     assert!(names(&found, stranger, None), "the log of a run that is not there: {found:?}");
     let found = scene
         .after(&[format!(
@@ -262,7 +310,10 @@ async fn every_moved_row_is_named() {
             Uuid::nil()
         )])
         .await;
-    assert!(names(&found, Uuid::nil(), None), "a run without a log, with the smallest id there is: {found:?}");
+    assert!(
+        names(&found, Uuid::nil(), None),
+        "a run without a log, with the smallest id there is: {found:?}"
+    );
 }
 
 /// AUD-1, SEC-1: a forger who makes the chain whole again still has no signatures.
@@ -270,14 +321,18 @@ async fn every_moved_row_is_named() {
 async fn a_rewritten_chain_fails_on_its_signatures() {
     let mut scene = Scene::new().await;
     let run = scene.run;
-    let set = |what: &str, seq: i64| format!("update fsm.transition_log set {what} where run_id = '{run}' and seq = {seq}");
+    let set = |what: &str, seq: i64| {
+        format!("update fsm.transition_log set {what} where run_id = '{run}' and seq = {seq}")
+    };
     let moved = |from: i64, to: i64| {
         format!(
             "update fsm.transition_log l set key_id = s.key_id, signature = s.signature from fsm.transition_log s
               where l.run_id = '{run}' and l.seq = {to} and s.run_id = '{run}' and s.seq = {from}"
         )
     };
-    let keys = |what: &str| vec![format!("update identity.signing_key set {what} where principal = 'amy'")];
+    let keys = |what: &str| {
+        vec![format!("update identity.signing_key set {what} where principal = 'amy'")]
+    };
     let cases: Vec<(&str, Vec<String>, i64)> = vec![
         ("other evidence", vec![set("evidence = '{\"page\":2}'", 2)], 2),
         ("another reason", vec![set("reason = 'not as agreed'", 3)], 3),
@@ -290,14 +345,26 @@ async fn a_rewritten_chain_fails_on_its_signatures() {
         ("a signature of another row", vec![moved(2, 3)], 3),
         ("a signature of somebody else's row", vec![moved(2, 4)], 4),
         ("a signature on a service's row", vec![moved(4, 5)], 5),
-        ("a flipped bit", vec![set("signature = set_bit(signature, 7, 1 - get_bit(signature, 7))", 2)], 2),
+        (
+            "a flipped bit",
+            vec![set("signature = set_bit(signature, 7, 1 - get_bit(signature, 7))", 2)],
+            2,
+        ),
         ("half a signature", vec![set("signature = substring(signature from 1 for 32)", 2)], 2),
         ("an unknown key", vec![set("key_id = gen_random_uuid()", 2)], 2),
         ("no signature at all", vec![set("key_id = null, signature = null", 2)], 2),
-        ("other data at birth", vec![format!("update fsm.run set data = '{{\"words\": 4}}' where run_id = '{run}'")], 1),
+        (
+            "other data at birth",
+            vec![format!("update fsm.run set data = '{{\"words\": 4}}' where run_id = '{run}'")],
+            1,
+        ),
         ("another public key", keys("public_key = sha256(public_key)"), 2),
         ("the key given to another", keys("principal = 'bob'"), 2),
-        ("the key dropped", vec!["delete from identity.signing_key where principal = 'amy'".to_owned()], 2),
+        (
+            "the key dropped",
+            vec!["delete from identity.signing_key where principal = 'amy'".to_owned()],
+            2,
+        ),
     ];
     let mut unnoticed = Vec::new();
     for (name, statements, seq) in cases {
@@ -328,20 +395,30 @@ async fn a_trigger_that_was_off_is_noticed() {
     };
     assert!(holds().await);
     for half_closed in ["enable", "enable replica"] {
-        for statement in ["set role chancery_owner", "alter table fsm.transition_log disable trigger transition_log_is_append_only"] {
+        for statement in [
+            "set role chancery_owner",
+            "alter table fsm.transition_log disable trigger transition_log_is_append_only",
+        ] {
             owner.execute(statement).await.expect("an owner may");
         }
         assert!(!holds().await, "the ground is not safe while a trigger is off");
-        let tamper = format!("update fsm.transition_log set principal = 'poster' where run_id = '{run}'");
+        let tamper =
+            format!("update fsm.transition_log set principal = 'poster' where run_id = '{run}'");
         owner.execute(AssertSqlSafe(tamper)).await.expect("the door is open");
-        let close = format!("alter table fsm.transition_log {half_closed} trigger transition_log_is_append_only");
+        let close = format!(
+            "alter table fsm.transition_log {half_closed} trigger transition_log_is_append_only"
+        );
         owner.execute(AssertSqlSafe(close)).await.expect("an owner may");
         assert!(!holds().await, "a trigger that does not always fire is no guard");
         assert_eq!(db.target().rearm_triggers().await.expect("the migrator may"), 1);
         assert!(holds().await, "armed again");
-        let found = audit::verify_log(&db.store(Role::Auditor), |_| ()).await.expect("an audit").mismatches;
+        let found =
+            audit::verify_log(&db.store(Role::Auditor), |_| ()).await.expect("an audit").mismatches;
         assert!(names(&found, run, Some(1)), "the tampering stays visible: {found:?}");
     }
-    let error = owner.execute("update fsm.transition_log set principal = 'x'").await.expect_err("it fires again");
+    let error = owner
+        .execute("update fsm.transition_log set principal = 'x'")
+        .await
+        .expect_err("it fires again");
     assert_eq!(crate::hardening::sqlstate(&error), "RS016");
 }

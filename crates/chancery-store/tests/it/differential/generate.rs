@@ -118,9 +118,12 @@ impl<'a> Generator<'a> {
 
     /// A move of this run, or of any run at all when none is given.
     fn a_move(&mut self, model: &Model, run: Option<String>) -> Request {
-        let run = run.or_else(|| self.runs.choose(&mut self.rng).cloned()).unwrap_or_else(|| self.fresh_id());
+        let run = run
+            .or_else(|| self.runs.choose(&mut self.rng).cloned())
+            .unwrap_or_else(|| self.fresh_id());
         let state = model.run(&run).map(Run::state);
-        let mut rows: Vec<Rule> = model.rules_from(state).filter(|rule| rule.from.is_some()).copied().collect();
+        let mut rows: Vec<Rule> =
+            model.rules_from(state).filter(|rule| rule.from.is_some()).copied().collect();
         if rows.is_empty() || self.chance(15) {
             rows = model.rules().iter().filter(|rule| rule.from.is_some()).copied().collect();
         }
@@ -181,14 +184,18 @@ impl<'a> Generator<'a> {
             // Few rows lead to a state with facets, so their flaw is drawn more often.
             flaws.extend([Flaw::Facet; 12]);
         }
-        let states: Vec<&'static str> = self.shipped.machine.states.iter().map(|state| state.code).collect();
+        let states: Vec<&'static str> =
+            self.shipped.machine.states.iter().map(|state| state.code).collect();
         let command = &mut request.command;
         match self.pick(&flaws) {
             Flaw::Trigger if self.chance(50) => command.trigger_kind = self.pick(&TRIGGER_KINDS),
             Flaw::Trigger => command.trigger_ref = "something_else",
             Flaw::Class if self.chance(80) => command.actor_class = self.pick(&ACTOR_CLASSES),
             Flaw::Class => command.actor_class = "stranger",
-            Flaw::Principal => command.principal = self.pick(&["nobody", "retired", "bystander", "specialist"]).to_owned(),
+            Flaw::Principal => {
+                command.principal =
+                    self.pick(&["nobody", "retired", "bystander", "specialist"]).to_owned()
+            }
             Flaw::Key if self.chance(30) => command.idempotency_key = "k".repeat(201),
             Flaw::Key => command.idempotency_key = self.pick(&["", " ", "   "]).to_owned(),
             Flaw::From if self.chance(80) => command.from = Some(self.pick(&states)),
@@ -212,18 +219,20 @@ impl<'a> Generator<'a> {
         let key = keys.choose(&mut self.rng).expect("the caller looked");
         let mut request = self.used[key].clone();
         let command = &mut request.command;
-        let kinds = if request.birth { 0..6 } else { 0..9 };
+        let kinds = if request.birth { 0..7 } else { 1..10 };
         match self.rng.gen_range(kinds) {
-            0 => command.audit_ref = !command.audit_ref,
-            1 => {
+            // The words of the birth, but asked of a run that is already there.
+            0 => request.birth = false,
+            1 => command.audit_ref = !command.audit_ref,
+            2 => {
                 command.guard_truths.insert("G-UNHEARD-OF", true);
             }
-            2 => command.trigger_ref = "something_else",
-            3 => command.principal = self.pick(&["retired", "specialist", "nobody"]).to_owned(),
-            4 => command.actor_class = self.pick(&ACTOR_CLASSES),
-            5 => request.payload = Some(json!({ "unheard_of": self.sent.len() })),
-            6 => command.to = self.pick(model.machine().states).code,
-            7 => command.from = Some(self.pick(model.machine().states).code),
+            3 => command.trigger_ref = "something_else",
+            4 => command.principal = self.pick(&["retired", "specialist", "nobody"]).to_owned(),
+            5 => command.actor_class = self.pick(&ACTOR_CLASSES),
+            6 => request.payload = Some(json!({ "unheard_of": self.sent.len() })),
+            7 => command.to = self.pick(model.machine().states).code,
+            8 => command.from = Some(self.pick(model.machine().states).code),
             // Not another request: a repetition may leave the state open, and any login may hear the first answer.
             _ => {
                 command.from = None;
@@ -253,12 +262,16 @@ impl<'a> Generator<'a> {
             2 => payload["unheard_of"] = json!(1),
             3 => return None,
             4 => {
-                if let Some(first) = payload.as_object_mut().and_then(|members| members.values_mut().next()) {
+                if let Some(first) =
+                    payload.as_object_mut().and_then(|members| members.values_mut().next())
+                {
                     *first = json!(7);
                 }
             }
             5 => {
-                if let Some(first) = payload.as_object_mut().and_then(|members| members.values_mut().next()) {
+                if let Some(first) =
+                    payload.as_object_mut().and_then(|members| members.values_mut().next())
+                {
                     *first = json!("another word");
                 }
             }

@@ -123,38 +123,50 @@ impl Answer {
             Ok(report) => Self::refused(&report.problems),
             Err(error) => {
                 let refusal = error.refusal().unwrap_or_else(|| panic!("a refusal, not {error:?}"));
-                assert_eq!(refusal.problems.first().map(|problem| problem.code), Some(refusal.code));
+                assert_eq!(
+                    refusal.problems.first().map(|problem| problem.code),
+                    Some(refusal.code)
+                );
                 Self::refused(&refusal.problems)
             }
         }
     }
 
     fn refused(problems: &[refusal::Problem]) -> Self {
-        let name = |problem: &refusal::Problem| match problem.facts.get("guard").and_then(Value::as_str) {
-            Some(guard) => format!("{}({guard})", problem.problem),
-            None => problem.problem.clone(),
-        };
+        let name =
+            |problem: &refusal::Problem| match problem.facts.get("guard").and_then(Value::as_str) {
+                Some(guard) => format!("{}({guard})", problem.problem),
+                None => problem.problem.clone(),
+            };
         Self::Refused(problems.iter().map(name).collect())
     }
 
     /// `run` as the model has it: a replay's answer stands in its history.
     pub(super) fn of_model(outcome: &Outcome, run: Option<&Run>) -> Self {
-        let made = |replayed, seq, from: Option<&str>, to: &str, event: Option<&str>, transition: &str| Self::Made {
-            replayed,
-            seq,
-            from: from.map(str::to_owned),
-            to: to.to_owned(),
-            event: event.map(str::to_owned),
-            transition: transition.to_owned(),
-        };
+        let made =
+            |replayed, seq, from: Option<&str>, to: &str, event: Option<&str>, transition: &str| {
+                Self::Made {
+                    replayed,
+                    seq,
+                    from: from.map(str::to_owned),
+                    to: to.to_owned(),
+                    event: event.map(str::to_owned),
+                    transition: transition.to_owned(),
+                }
+            };
         match outcome {
-            Outcome::Accepted { from, to, seq, event, transition } => made(false, *seq, *from, to, *event, transition),
+            Outcome::Accepted { from, to, seq, event, transition } => {
+                made(false, *seq, *from, to, *event, transition)
+            }
             Outcome::Replayed { seq } => {
                 let history = run.map_or(&[][..], Run::history);
-                let first = history.iter().find(|entry| entry.seq == *seq).expect("the entry it repeats");
+                let first =
+                    history.iter().find(|entry| entry.seq == *seq).expect("the entry it repeats");
                 made(true, *seq, first.from, first.to, first.event, first.transition)
             }
-            Outcome::Refused(problems) => Self::Refused(problems.iter().copied().map(problem_name).collect()),
+            Outcome::Refused(problems) => {
+                Self::Refused(problems.iter().copied().map(problem_name).collect())
+            }
         }
     }
 
@@ -168,7 +180,9 @@ impl Answer {
 }
 
 pub(super) fn preview_of_engine(preview: &Preview) -> (bool, Option<String>, Vec<String>) {
-    let Answer::Refused(problems) = Answer::refused(&preview.problems) else { unreachable!("built as a refusal") };
+    let Answer::Refused(problems) = Answer::refused(&preview.problems) else {
+        unreachable!("built as a refusal")
+    };
     // A refused preview still names the row it looked at; the model does not.
     let row = preview.transition_id.as_deref().filter(|_| preview.ok).map(label).map(str::to_owned);
     (preview.ok, row, problems)

@@ -1,0 +1,11 @@
+-- promise: internal.canonical_json, with a short way for what evidence mostly is: nothing, or one plain member. That needs no
+--          ordering: only the blank behind its colon has to go. An expression that the planner can inline costs a third of a call.
+create or replace function internal.canonical_evidence(p_value jsonb) returns text
+language sql immutable parallel safe
+as $$
+  select case
+    when p_value::text ~ '^\{("(?:[^"\\]|\\.)*": (?:"(?:[^"\\]|\\.)*"|true|false|null))?\}$'
+      then regexp_replace(p_value::text, '^(\{"(?:[^"\\]|\\.)*":) ', '\1')
+    else internal.canonical_json(p_value)
+  end
+$$;
