@@ -24,6 +24,8 @@ demo: build ## a guided walk through the example machine, from an empty data dir
 	unset DATABASE_URL CHANCERY_PRINCIPAL
 	trap 'target/debug/chancery db stop' EXIT
 	target/debug/chancery demo
+	echo
+	echo "to go on with this data: export CHANCERY_HOME=$(DEMO_HOME) PATH=\"$$PWD/target/debug:\$$PATH\""
 
 test: setup ## every test, with a seeded slice of the long ones
 	@echo "building the tests (the first build takes a few minutes)"

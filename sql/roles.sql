@@ -10,14 +10,12 @@ begin
     if not exists (select from pg_roles where rolname = v_role) then
       execute format('create role %I nologin', v_role);
     end if;
-    execute format('alter role %I nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);
   end loop;
   foreach v_role in array array['chancery_app', 'chancery_migrator', 'chancery_backup', 'auditor_ro',
                                 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro'] loop
     if not exists (select from pg_roles where rolname = v_role) then
       execute format('create role %I login', v_role);
     end if;
-    execute format('alter role %I login nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);
     -- A forgotten transaction holds locks and the vacuum horizon; a hung statement holds a person.
     execute format('alter role %I set idle_in_transaction_session_timeout = %L', v_role, '60s');
     execute format('alter role %I set lock_timeout = %L', v_role, '10s');
@@ -26,6 +24,23 @@ begin
   foreach v_role in array array['chancery_app', 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro'] loop
     execute format('alter role %I set statement_timeout = %L', v_role, '60s');
   end loop;
+  -- Taken away only where somebody gave it: on a hosted server the administrator is no superuser and may not even say so.
+  for v_role in
+    select r.rolname from pg_roles r
+     where r.rolname in ('chancery_owner', 'chancery_definer', 'chancery_guard', 'chancery_app', 'chancery_migrator', 'chancery_backup',
+                         'auditor_ro', 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro')
+       and (r.rolsuper or r.rolcreatedb or r.rolcreaterole or r.rolreplication or r.rolbypassrls)
+  loop
+    execute format('alter role %I nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);
+  end loop;
+  for v_role in
+    select r.rolname from pg_roles r where r.rolname in ('chancery_owner', 'chancery_definer', 'chancery_guard') and r.rolcanlogin
+  loop
+    execute format('alter role %I nologin', v_role);
+  end loop;
+  if not (select r.rolsuper from pg_roles r where r.rolname = current_user) then
+    execute format('grant chancery_owner, chancery_definer, chancery_guard to %I', current_user);
+  end if;
 end
 $roles$;
 

@@ -12,11 +12,11 @@ declare
   v_run record;
   v_log record;
 begin
-  select r.state_code, r.seq, r.head_hash, r.last_transition_at into v_run from bench.run r where r.run_id = new.run_id;
-  select l.to_state, l.seq, l.hash, l.at into v_log
+  select r.state_code, r.seq, r.head_hash, r.last_transition_at, r.facet into v_run from bench.run r where r.run_id = new.run_id;
+  select l.to_state, l.seq, l.hash, l.at, l.facet into v_log
     from bench.transition_log l where l.run_id = new.run_id order by l.seq desc limit 1;
   if v_log.seq is null or v_run.seq <> v_log.seq or v_run.state_code <> v_log.to_state or v_run.head_hash <> v_log.hash
-     or v_run.last_transition_at <> v_log.at then
+     or v_run.last_transition_at <> v_log.at or v_run.facet is distinct from v_log.facet then
     raise exception 'state and log disagree';
   end if;
   return null;
@@ -28,5 +28,5 @@ create constraint trigger run_state_equals_log after insert or update on bench.r
 grant usage on schema bench, internal to chancery_app;
 grant select, insert, update on all tables in schema bench to chancery_app;
 grant execute on function internal.uuid_v7(), internal.now(),
-  internal.log_hash(uuid, bigint, uuid, text, text, text, text, text, text, text, text, text, text, text, text, bytea, text, uuid, bytea, timestamptz, bytea)
+  internal.log_hash(uuid, bigint, uuid, text, text, text, text, text, text, text, text, text, text, text, text, text, bytea, text, uuid, bytea, timestamptz, bytea)
   to chancery_app;

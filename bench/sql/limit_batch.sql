@@ -5,7 +5,7 @@ with r as (
 h as (
   select r.*, internal.log_hash(
            r.run_id, r.seq + 1, r.log_id, 'custom', r.state_machine_id, 'pendulum@1.0.0#swing:left>right/executor_worker', r.state_code, r.to_state,
-           'bench', 'executor_worker', 'rpc', 'swing', null, '{"note":"swing"}', 'pendulum.swung', null, r.key, null, null, r.at, r.head_hash) as hash
+           null, 'bench', 'executor_worker', 'rpc', 'swing', null, '{"note":"swing"}', 'pendulum.swung', null, r.key, null, null, r.at, r.head_hash) as hash
     from r),
 moved as (
   update bench.run x

@@ -1,6 +1,6 @@
 -- Evidence, closed to the owners as well. See internal/triggers.sql for what holds for every table.
--- The outbox alone has no trigger on INSERT: nobody but the engine's role has the right, an event is the shadow of a log row,
--- and a clause that PostgreSQL parses anew in every move would cost each of them some 9 µs.
+-- The outbox alone has no trigger on INSERT: nobody but the engine's role has the right, the sequencer
+-- delivers only what stands in the log (so a forged row goes nowhere), and a clause that PostgreSQL parses anew in every move would cost each of them some 9 µs.
 create or replace trigger outbox_is_append_only before update or delete on event.event_outbox
   for each row execute function internal.refuse_direct_write('RS016');
 alter table event.event_outbox enable always trigger outbox_is_append_only;

@@ -27,3 +27,15 @@ drop trigger if exists run_state_equals_log on fsm.run;
 create constraint trigger run_state_equals_log after insert or update on fsm.run
   deferrable initially deferred for each row execute function fsm.assert_log_custom();
 alter table fsm.run enable always trigger run_state_equals_log;
+
+-- What was compiled into transition_def follows its sources. (New event types and guards come with a machine, which compiles
+-- at its end.)
+create or replace trigger login_classes_are_compiled after insert or update or delete on identity.login_actor_class
+  for each statement execute function fsm.recompile();
+create or replace trigger event_types_are_compiled after update on event.event_type_registry
+  for each statement execute function fsm.recompile();
+create or replace trigger guards_are_compiled after update on fsm.guard_def
+  for each statement execute function fsm.recompile();
+alter table identity.login_actor_class enable always trigger login_classes_are_compiled;
+alter table event.event_type_registry enable always trigger event_types_are_compiled;
+alter table fsm.guard_def enable always trigger guards_are_compiled;

@@ -188,6 +188,7 @@ create table fsm.transition_log (
   transition_id text not null,
   from_state text,
   to_state text not null,
+  facet text,
   principal text not null,
   actor_class text not null,
   trigger_kind text not null,

@@ -22,6 +22,15 @@ sovereign, review_authority, executor_dot991, verifier_dot992, observer
 Example:
   $ chancery principal add alice --kind human --class pic_human --class reviewer")]
     Add(Add),
+    /// Take classes away from a principal; what it did with them stays
+    #[command(after_help = "Example:\n  $ chancery principal revoke alice --class reviewer")]
+    Revoke {
+        /// The principal
+        name: String,
+        /// An actor class it holds no longer; may be given several times
+        #[arg(long = "class", value_name = "CLASS", value_delimiter = ',', required = true)]
+        classes: Vec<String>,
+    },
     /// List all principals
     #[command(after_help = "Example:\n  $ chancery principal list")]
     List,
@@ -81,6 +90,10 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
     match command {
         Command::Add(Add { name, kind, classes }) => {
             let principal = store.fn_principal_add(&name, kind.code(), &classes, acted_by).await?;
+            answer(context, &principal)?;
+        }
+        Command::Revoke { name, classes } => {
+            let principal = store.fn_principal_revoke(&name, &classes, acted_by).await?;
             answer(context, &principal)?;
         }
         Command::List => {

@@ -146,11 +146,13 @@ struct Replay {
     seq: i64,
     state: Option<String>,
     hash: Option<Vec<u8>>,
+    facet: Option<String>,
+    at_micros: i64,
 }
 
 impl Replay {
     fn new(run_id: Uuid, run_kind: &str, facts: Option<RunFacts>) -> Self {
-        Self { run_id, custom: run_kind == "custom", facts, seq: 0, state: None, hash: None }
+        Self { run_id, custom: run_kind == "custom", facts, seq: 0, state: None, hash: None, facet: None, at_micros: 0 }
     }
 
     fn step(&mut self, row: &LogRow, signers: &Signers, report: &mut Report) {
@@ -188,6 +190,8 @@ impl Replay {
         self.seq = row.seq;
         self.state = Some(row.to_state.clone());
         self.hash = Some(row.hash.clone());
+        self.facet.clone_from(&row.facet);
+        self.at_micros = row.at_micros;
     }
 
     fn finish(self, report: &mut Report) {
@@ -199,6 +203,12 @@ impl Replay {
             Some(f) if f.seq != self.seq || Some(&f.state) != self.state.as_ref() || f.head_hash != self.hash => {
                 let state = self.state.unwrap_or_default();
                 Some(format!("the run is in {} at seq {}, its log ends in {state} at seq {}", f.state, f.seq, self.seq))
+            }
+            Some(f) if f.facet != self.facet => {
+                Some(format!("the run's facet is {:?}, its log ends with {:?}", f.facet, self.facet))
+            }
+            Some(f) if f.last_transition_at_micros != self.at_micros => {
+                Some("the run's last move has another time than its last log row".to_owned())
             }
             Some(_) => None,
         };
@@ -216,6 +226,7 @@ fn birth_digest(facts: &RunFacts) -> [u8; 32] {
         "started_by": facts.started_by,
         "trace_id": facts.trace_id,
         "correlation_id": facts.correlation_id,
+        "created_at_micros": facts.created_at_micros,
     }))
 }
 

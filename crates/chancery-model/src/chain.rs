@@ -19,6 +19,7 @@ pub struct LogRow {
     pub transition_id: String,
     pub from_state: Option<String>,
     pub to_state: String,
+    pub facet: Option<String>,
     pub principal: String,
     pub actor_class: String,
     pub trigger_kind: String,
@@ -56,12 +57,13 @@ impl LogRow {
             hex_or_empty(&self.signature),
         )
         .expect("writing to a string cannot fail");
-        let texts: [Option<&str>; 13] = [
+        let texts: [Option<&str>; 14] = [
             Some(&self.run_kind),
             Some(&self.state_machine_id),
             Some(&self.transition_id),
             self.from_state.as_deref(),
             Some(&self.to_state),
+            self.facet.as_deref(),
             Some(&self.principal),
             Some(&self.actor_class),
             Some(&self.trigger_kind),

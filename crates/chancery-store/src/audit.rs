@@ -21,6 +21,11 @@ pub struct RunFacts {
     pub started_by: String,
     pub trace_id: String,
     pub correlation_id: String,
+    pub facet: Option<String>,
+    /// Microseconds since 1970.
+    pub created_at_micros: i64,
+    /// Microseconds since 1970.
+    pub last_transition_at_micros: i64,
 }
 
 impl Store {
@@ -31,7 +36,7 @@ impl Store {
     pub async fn log_page(&self, after: Option<(Uuid, i64)>, limit: i64) -> Result<Vec<LogRow>, Error> {
         let (run_id, seq) = after.unwrap_or((Uuid::nil(), 0));
         let rows = sqlx::query(
-            "select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, principal, actor_class,
+            "select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
                     trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
                     (extract(epoch from at) * 1000000)::bigint as at_micros, prev_hash, hash
                from fsm.v_transition_log where (run_id, seq) > ($1, $2) order by run_id, seq limit $3",
@@ -50,7 +55,9 @@ impl Store {
     /// When there is no answer.
     pub async fn run_page(&self, after: Option<Uuid>, limit: i64) -> Result<Vec<RunFacts>, Error> {
         let rows = sqlx::query(
-            "select run_id, state_machine_id, state_code, seq, head_hash, parent_run_id, data, started_by, trace_id, correlation_id
+            "select run_id, state_machine_id, state_code, seq, head_hash, parent_run_id, data, started_by, trace_id, correlation_id, facet,
+                    (extract(epoch from created_at) * 1000000)::bigint as created_at_micros,
+                    (extract(epoch from last_transition_at) * 1000000)::bigint as last_transition_at_micros
                from fsm.v_run_facts where run_id > $1 order by run_id limit $2",
         )
         .bind(after.unwrap_or_else(Uuid::nil))
@@ -70,6 +77,9 @@ impl Store {
                     started_by: row.try_get("started_by")?,
                     trace_id: row.try_get("trace_id")?,
                     correlation_id: row.try_get("correlation_id")?,
+                    facet: row.try_get("facet")?,
+                    created_at_micros: row.try_get("created_at_micros")?,
+                    last_transition_at_micros: row.try_get("last_transition_at_micros")?,
                 })
             })
             .collect()
@@ -86,6 +96,7 @@ fn log_row(row: &PgRow) -> Result<LogRow, Error> {
         transition_id: row.try_get("transition_id")?,
         from_state: row.try_get("from_state")?,
         to_state: row.try_get("to_state")?,
+        facet: row.try_get("facet")?,
         principal: row.try_get("principal")?,
         actor_class: row.try_get("actor_class")?,
         trigger_kind: row.try_get("trigger_kind")?,

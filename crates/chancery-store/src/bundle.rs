@@ -52,6 +52,8 @@ pub(crate) fn pieces() -> Vec<Piece> {
     let mut pieces: Vec<Piece> =
         objects.map(|(name, text)| Piece { name, text, owner: Some(owner_of(text)) }).collect();
     pieces.sort_by_key(|piece| (views_last(piece.name), piece.name));
+    // A view whose columns changed cannot be replaced, so all of ours are made anew.
+    pieces.insert(0, Piece { name: "drop views", text: file("drop_views.sql"), owner: None });
     pieces.push(Piece { name: "grants.sql", text: file("grants.sql"), owner: None });
     pieces.push(Piece {
         name: "generated",
@@ -60,6 +62,7 @@ pub(crate) fn pieces() -> Vec<Piece> {
     });
     let rest = FILES.iter().filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
     pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: declared_owner(text) }));
+    pieces.push(Piece { name: "drop stale functions", text: file("drop_stale_functions.sql"), owner: None });
     pieces.push(Piece { name: "partitions", text: "select event.fn_ensure_partitions();", owner: None });
     pieces
 }

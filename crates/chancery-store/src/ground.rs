@@ -43,6 +43,9 @@ const QUERIES: &[&str] = &[
             'take SUPERUSER, CREATEROLE, CREATEDB, REPLICATION and BYPASSRLS from it'
        from pg_roles r
       where r.rolname = any($2) and (r.rolsuper or r.rolcreaterole or r.rolcreatedb or r.rolreplication or r.rolbypassrls)",
+    "select 'nobody can put temporary objects in front of ours', not has_database_privilege('public', current_database(), 'TEMP'),
+            case when has_database_privilege('public', current_database(), 'TEMP') then 'PUBLIC has TEMP' else 'PUBLIC has no TEMP' end,
+            'run `chancery migrate`: the rights of a database do not come along with a restore or a clone'",
     "select 'no login owns a table', count(*) = 0, coalesce(string_agg(c.oid::regclass::text, ', '), 'none does'), 'run `chancery migrate`'
        from pg_class c join pg_namespace n on n.oid = c.relnamespace join pg_roles r on r.oid = c.relowner
       where n.nspname = any($1) and c.relkind in ('r', 'p') and r.rolcanlogin",

@@ -40,7 +40,8 @@ begin
     with fresh as (
       select o.event_id, o.xid, o.outbox_id, o.created_at, row_number() over (order by o.outbox_id) as n
         from event.event_outbox o
-       where not exists (select from event.event_sequenced s where s.event_id = o.event_id)),
+       where not exists (select from event.event_sequenced s where s.event_id = o.event_id)
+         and exists (select from fsm.transition_log l where l.run_id = o.subject_id and l.seq = o.subject_seq and l.log_id = o.event_id)),
     stamped as (
       insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
       select v_cursor.last_position + f.n, f.event_id, f.xid, f.outbox_id, f.created_at, internal.now() from fresh f
@@ -58,6 +59,8 @@ begin
          and o.xid < pg_snapshot_xmax(pg_current_snapshot())
          and not pg_visible_in_snapshot(o.xid, v_cursor.seen_snapshot)
          and not exists (select from event.event_sequenced s where s.event_id = o.event_id)
+         -- An event is the shadow of a log row; a row that somebody forged beside the log is never delivered.
+         and exists (select from fsm.transition_log l where l.run_id = o.subject_id and l.seq = o.subject_seq and l.log_id = o.event_id)
        order by o.outbox_id
        limit p_limit),
     stamped as (

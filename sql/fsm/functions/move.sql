@@ -65,19 +65,19 @@ begin
     v_evidence := internal.canonical_evidence(p_evidence);
     v_hash := internal.log_hash(
       p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state, p_to_state,
-      p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
+      v_verdict.facet, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
       p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash);
 
     -- A miss means that someone moved the run since we looked.
     if fsm.run_cas(p_run_kind, p_run_id, v_run.seq, p_to_state, v_verdict.facet, v_seq, v_hash, v_at) then
       -- record: the key's uniqueness is asked where it costs least, in the insert itself (a look beforehand cost 14 µs, this 5)
       insert into fsm.transition_log (
-        run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, principal, actor_class,
+        run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
         trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
         at, prev_hash, hash)
       values (
         p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state,
-        p_to_state, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
+        p_to_state, v_verdict.facet, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
         p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash, v_hash)
       on conflict (run_id, idempotency_key) do nothing;
       if not found then

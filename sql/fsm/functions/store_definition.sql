@@ -57,7 +57,7 @@ begin
            event text, audit boolean, rollback_to text, via text, proposed boolean)
     cross join lateral (
       -- A name that the file does not declare stays a name nobody registers: it is never simply left out.
-      select case when count(*) > 0 then case when bool_and(g.kind = 'config') then 'config' else 'predicate_fn' end end as kind,
+      select case when count(*) > 0 then case when bool_and(g.kind is not distinct from 'config') then 'config' else 'predicate_fn' end end as kind,
              string_agg(n.name, ' & ' order by n.ord) as names,
              coalesce(array_agg(case g.kind when 'config' then p_id || '/' || n.name else n.name end order by n.ord), '{}') as ids
         from jsonb_array_elements_text(t.guards) with ordinality n (name, ord)

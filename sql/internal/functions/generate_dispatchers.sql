@@ -42,11 +42,11 @@ declare
   v_run record;
   v_log record;
 begin
-  select r.%I as state_code, r.seq, r.head_hash, r.last_transition_at into v_run from %s r where r.%I = new.%I;
-  select l.to_state, l.seq, l.hash, l.at into v_log
+  select r.%I as state_code, r.seq, r.head_hash, r.last_transition_at, r.facet into v_run from %s r where r.%I = new.%I;
+  select l.to_state, l.seq, l.hash, l.at, l.facet into v_log
     from fsm.transition_log l where l.run_id = new.%I order by l.seq desc limit 1;
   if v_log.seq is null or v_run.seq <> v_log.seq or v_run.state_code <> v_log.to_state or v_run.head_hash <> v_log.hash
-     or v_run.last_transition_at <> v_log.at then
+     or v_run.last_transition_at <> v_log.at or v_run.facet is distinct from v_log.facet then
     perform internal.refuse(internal.problem('RS017', jsonb_build_object(
       'run_kind', %L, 'run_id', new.%I, 'state', v_run.state_code, 'seq', v_run.seq,
       'log_state', v_log.to_state, 'log_seq', v_log.seq)));

@@ -348,13 +348,27 @@ fn missing(test: &str) -> Option<String> {
         let claim = format!("sql/tests/{module}/{name}.sql");
         return (!repository().join(&claim).is_file()).then(|| format!("there is no {claim}"));
     }
-    let places =
-        ["tests/it", "tests", "src"].map(|folder| format!("crates/{krate}/{folder}/{module}"));
-    let candidates =
-        places.iter().flat_map(|place| [format!("{place}.rs"), format!("{place}/mod.rs")]);
-    let there: Vec<String> = candidates.filter(|file| repository().join(file).is_file()).collect();
+    // Where the module can stand, and the file that makes it part of its program.
+    let first = modules.first().copied().unwrap_or_default();
+    let second = modules.get(1).copied().unwrap_or_default();
+    let places = [
+        ("tests/it", "tests/it/main.rs".to_owned(), first),
+        ("tests", format!("tests/{first}/main.rs"), second),
+        ("src", "src/lib.rs".to_owned(), first),
+        ("src", "src/main.rs".to_owned(), first),
+    ];
+    let mut there = Vec::new();
+    for (folder, root, declared) in places {
+        let is_declared = fs::read_to_string(repository().join(format!("crates/{krate}/{root}")))
+            .is_ok_and(|text| text.lines().any(|line| line.ends_with(&format!("mod {declared};"))));
+        let place = format!("crates/{krate}/{folder}/{module}");
+        let files = [format!("{place}.rs"), format!("{place}/mod.rs")];
+        there.extend(
+            files.into_iter().filter(|file| is_declared && repository().join(file).is_file()),
+        );
+    }
     if there.is_empty() {
-        return Some(format!("crate {krate} has no module {module}"));
+        return Some(format!("crate {krate} has no module {module} that is compiled"));
     }
     (!there.iter().any(|file| has_test(&read(file), name)))
         .then(|| format!("{} has no such test", there.join(" and ")))
@@ -369,10 +383,8 @@ fn has_test(text: &str, name: &str) -> bool {
             .is_some_and(|rest| rest.starts_with(&format!("{name}(")))
     };
     lines.iter().enumerate().filter(|(_, line)| starts(line)).any(|(at, _)| {
-        let above = lines[..at]
-            .iter()
-            .rev()
-            .take_while(|line| line.starts_with("#[") || line.starts_with("//"));
+        // Up to what stands before it: attributes can take several lines.
+        let above = lines[..at].iter().rev().take_while(|line| !line.is_empty() && **line != "}");
         above
             .into_iter()
             .any(|line| line.starts_with("#[test]") || line.starts_with("#[tokio::test"))

@@ -40,14 +40,21 @@ fn fixture() -> Fixture {
     serde_json::from_str(&std::fs::read_to_string(path).expect("the fixture")).expect("a fixture")
 }
 
+/// What the database makes of each text; its short way for plain evidence must say the same.
 async fn in_postgres(connection: &mut PgConnection, texts: &[String]) -> Vec<String> {
-    sqlx::query_scalar(
-        "select internal.canonical_json(t.text::jsonb) from unnest($1::text[]) with ordinality t (text, n) order by t.n",
+    let made: Vec<(String, String)> = sqlx::query_as(
+        "select internal.canonical_json(t.text::jsonb), internal.canonical_evidence(t.text::jsonb)
+           from unnest($1::text[]) with ordinality t (text, n) order by t.n",
     )
     .bind(texts)
     .fetch_all(connection)
     .await
-    .expect("the canonical texts")
+    .expect("the canonical texts");
+    let whole = |(long, short): (String, String)| {
+        assert_eq!(long, short, "both ways give the same bytes");
+        long
+    };
+    made.into_iter().map(whole).collect()
 }
 
 /// AUD-1: the vectors that the model is held against.
@@ -85,7 +92,8 @@ async fn numbers_out_of_reach_are_refused() {
 async fn random_values_have_the_same_bytes_on_both_sides() {
     let db = TestDb::new().await;
     let mut random = StdRng::seed_from_u64(8_785);
-    let values: Vec<Value> = (0..2_000).map(|_| value(&mut random, 4)).collect();
+    let mut values: Vec<Value> = (0..2_000).map(|_| value(&mut random, 4)).collect();
+    values.extend((0..200).map(|_| json!({ text(&mut random): text(&mut random) })));
     let texts: Vec<String> = values.iter().map(Value::to_string).collect();
     let made = in_postgres(&mut db.superuser().await, &texts).await;
     for (value, made) in values.iter().zip(&made) {
@@ -115,14 +123,14 @@ async fn random_log_rows_have_the_same_hash_on_both_sides() {
     let documents: Vec<Value> = rows.iter().map(document).collect();
     let hashes: Vec<Vec<u8>> = sqlx::query_scalar(
         "select internal.log_hash(
-                  r.run_id, r.seq, r.log_id, r.run_kind, r.state_machine_id, r.transition_id, r.from_state, r.to_state, r.principal,
+                  r.run_id, r.seq, r.log_id, r.run_kind, r.state_machine_id, r.transition_id, r.from_state, r.to_state, r.facet, r.principal,
                   r.actor_class, r.trigger_kind, r.trigger_ref, r.reason, r.evidence, r.event_type, decode(r.artefact_digest, 'hex'),
                   r.idempotency_key, r.key_id, decode(r.signature, 'hex'),
                   timestamptz 'epoch' + interval '1 microsecond' * r.at_micros, decode(r.prev_hash, 'hex'))
            from jsonb_array_elements($1) with ordinality e (row, n),
                 jsonb_to_record(e.row) r (
                   run_id uuid, seq bigint, log_id uuid, run_kind text, state_machine_id text, transition_id text, from_state text,
-                  to_state text, principal text, actor_class text, trigger_kind text, trigger_ref text, reason text, evidence text,
+                  to_state text, facet text, principal text, actor_class text, trigger_kind text, trigger_ref text, reason text, evidence text,
                   event_type text, artefact_digest text, idempotency_key text, key_id uuid, signature text, at_micros bigint, prev_hash text)
           order by e.n",
     )
@@ -226,6 +234,7 @@ fn log_row(random: &mut StdRng) -> LogRow {
         transition_id: text(random),
         from_state: maybe(random, text),
         to_state: text(random),
+        facet: maybe(random, text),
         principal: text(random),
         actor_class: text(random),
         trigger_kind: text(random),
@@ -249,7 +258,7 @@ fn document(row: &LogRow) -> Value {
     json!({
         "run_id": row.run_id, "seq": row.seq, "log_id": row.log_id, "run_kind": row.run_kind,
         "state_machine_id": row.state_machine_id, "transition_id": row.transition_id, "from_state": row.from_state,
-        "to_state": row.to_state, "principal": row.principal, "actor_class": row.actor_class, "trigger_kind": row.trigger_kind,
+        "to_state": row.to_state, "facet": row.facet, "principal": row.principal, "actor_class": row.actor_class, "trigger_kind": row.trigger_kind,
         "trigger_ref": row.trigger_ref, "reason": row.reason, "evidence": row.evidence, "event_type": row.event_type,
         "artefact_digest": hex(&row.artefact_digest), "idempotency_key": row.idempotency_key, "key_id": row.key_id,
         "signature": hex(&row.signature), "at_micros": row.at_micros, "prev_hash": hex(&row.prev_hash),

@@ -223,8 +223,6 @@ async fn an_inactive_event_type_is_refused() {
     for statement in [
         "set role chancery_owner",
         "update event.event_type_registry set active = false where event_type = 'letter.checked'",
-        "reset role",
-        "select fsm.compile_transitions()",
     ] {
         sqlx::query(statement).execute(&mut admin).await.expect("the operator's own change");
     }

@@ -1,0 +1,14 @@
+-- Before a release is applied: our views go, all at once, so that they may depend on each other. A view of somebody else's on
+-- top of one of them stops the release instead of vanishing with it.
+do $views$
+declare
+  v_views text;
+begin
+  select string_agg(c.oid::regclass::text, ', ') into v_views
+    from pg_class c join pg_namespace n on n.oid = c.relnamespace
+   where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind = 'v';
+  if v_views is not null then
+    execute 'drop view ' || v_views;
+  end if;
+end
+$views$;
