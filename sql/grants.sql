@@ -14,7 +14,7 @@ grant select, insert, update on event.sequencer_cursor to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
-grant update (login_roles, config_rules, config_rule, reads, event_active, payload_has_required) on fsm.transition_def to chancery_definer;
+grant update (login_roles, config_rules, config_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;

@@ -7,6 +7,7 @@ use chancery_store::fsm::Move;
 use chancery_store::{Role, Store};
 use serde_json::json;
 use sqlx::postgres::{PgPool, PgPoolOptions};
+use tokio::sync::Barrier;
 use uuid::Uuid;
 
 use crate::ground::Ground;
@@ -57,9 +58,10 @@ pub(crate) async fn slice(
             Way::Limit(options.connect_lazy_with(ground.target.options(Role::App)?))
         }
     });
-    let before = ground.counters().await?;
+    // Every connection is opened and has compiled its functions and settled on its plans before the clock starts.
+    let warm = std::sync::Arc::new(Barrier::new(clients + 1));
+    let go = std::sync::Arc::new(Barrier::new(clients + 1));
     let mut tasks = Vec::new();
-    let started = Instant::now();
     for client in 0..clients {
         let mine: Vec<(Uuid, bool)> = ground
             .runs
@@ -69,9 +71,29 @@ pub(crate) async fn slice(
             .step_by(clients)
             .map(|(run, right)| (*run, *right))
             .collect();
-        let way = std::sync::Arc::clone(&way);
-        tasks.push(tokio::spawn(async move { swing(&way, mine, batched, started + time).await }));
+        let (way, warm, go) = (way.clone(), warm.clone(), go.clone());
+        tasks.push(tokio::spawn(async move {
+            let mut swings = Swings { mine, next: 0, at_once: if batched { BATCH } else { 1 } };
+            let mut failed = Ok(());
+            for _ in 0..WARM_UP {
+                failed = failed.and(swings.swing(&way, batched).await.map(|_| ()));
+            }
+            warm.wait().await;
+            go.wait().await;
+            failed?;
+            let until = Instant::now() + time;
+            let mut latencies = Vec::new();
+            while Instant::now() < until {
+                latencies.push(swings.swing(&way, batched).await?);
+            }
+            let done = (latencies.len() * swings.at_once) as u64;
+            anyhow::Ok((swings.mine, done, latencies))
+        }));
     }
+    warm.wait().await;
+    let before = ground.counters().await?;
+    go.wait().await;
+    let started = Instant::now();
     let mut moves = 0;
     let mut latencies = Vec::new();
     for (client, task) in tasks.into_iter().enumerate() {
@@ -100,17 +122,21 @@ pub(crate) async fn slice(
     })
 }
 
-type Swung = (Vec<(Uuid, bool)>, u64, Vec<Duration>);
+/// Moves each client makes before the clock starts: PostgreSQL settles on a plan after five.
+const WARM_UP: usize = 12;
 
-async fn swing(way: &Way, mut mine: Vec<(Uuid, bool)>, batched: bool, until: Instant) -> Result<Swung> {
-    let mut done = 0;
-    let mut latencies = Vec::new();
-    let mut next = 0;
-    let at_once = if batched { BATCH.min(mine.len()) } else { 1 };
-    while Instant::now() < until {
-        let picked: Vec<usize> = (0..at_once).map(|n| (next + n) % mine.len()).collect();
-        next += at_once;
-        let moves: Vec<Move> = picked.iter().map(|&n| pendulum_move(mine[n].0, mine[n].1)).collect();
+struct Swings {
+    mine: Vec<(Uuid, bool)>,
+    next: usize,
+    at_once: usize,
+}
+
+impl Swings {
+    /// One call: one move, or a batch of them.
+    async fn swing(&mut self, way: &Way, batched: bool) -> Result<Duration> {
+        let picked: Vec<usize> = (0..self.at_once).map(|n| (self.next + n) % self.mine.len()).collect();
+        self.next += self.at_once;
+        let moves: Vec<Move> = picked.iter().map(|&n| pendulum_move(self.mine[n].0, self.mine[n].1)).collect();
         let begun = Instant::now();
         match (way, batched) {
             (Way::Engine(store), false) => {
@@ -142,13 +168,12 @@ async fn swing(way: &Way, mut mine: Vec<(Uuid, bool)>, batched: bool, until: Ins
                 anyhow::ensure!(written.rows_affected() == moves.len() as u64, "the limit wrote too little");
             }
         }
-        latencies.push(begun.elapsed());
+        let elapsed = begun.elapsed();
         for n in picked {
-            mine[n].1 = !mine[n].1;
+            self.mine[n].1 = !self.mine[n].1;
         }
-        done += at_once as u64;
+        Ok(elapsed)
     }
-    Ok((mine, done, latencies))
 }
 
 fn pendulum_move(run_id: Uuid, on_the_right: bool) -> Move {

@@ -101,9 +101,9 @@ create table fsm.transition_def (
   config_rules jsonpath[] not null default '{}',
   config_rule jsonpath,
   event_active boolean not null default false,
-  payload_has_required boolean not null default false,
+  needs_payload boolean not null default false,
   needs_nothing_more boolean not null generated always as (
-    not audit_required and not needs_facet and not proposed and not payload_has_required
+    not audit_required and not needs_facet and not proposed and not needs_payload
     and (emitted_event_type is null or event_active)) stored,
   constraint transition_one_row_per_actor unique nulls not distinct (state_machine_id, from_state, to_state, actor_class),
   foreign key (state_machine_id, from_state) references fsm.state_def,

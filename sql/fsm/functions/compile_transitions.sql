@@ -6,10 +6,10 @@ as $$
 begin
   update fsm.transition_def t
      set login_roles = c.login_roles, config_rules = c.config_rules, config_rule = c.config_rule, reads = c.reads, event_active = c.event_active,
-         payload_has_required = c.payload_has_required
+         needs_payload = c.needs_payload
     from fsm.v_compiled_transition c
    where c.transition_id = t.transition_id
-     and (t.login_roles, t.config_rules::text, t.config_rule::text, t.reads, t.event_active, t.payload_has_required)
-         is distinct from (c.login_roles, c.config_rules::text, c.config_rule::text, c.reads, c.event_active, c.payload_has_required);
+     and (t.login_roles, t.config_rules::text, t.config_rule::text, t.reads, t.event_active, t.needs_payload)
+         is distinct from (c.login_roles, c.config_rules::text, c.config_rule::text, c.reads, c.event_active, c.needs_payload);
 end
 $$;

@@ -15,7 +15,19 @@ language plpgsql stable
 as $$
 declare
   v_verdict fsm.verdict;
-  v_rule fsm.transition_def;
+  v_trigger_kind text;
+  v_trigger_ref text;
+  v_guard_ids text[];
+  v_config_rules jsonpath[];
+  v_config_rule jsonpath;
+  v_needs_nothing_more boolean;
+  v_login_roles text[];
+  v_label text;
+  v_audit_required boolean;
+  v_needs_facet boolean;
+  v_proposed boolean;
+  v_event_active boolean;
+  v_needs_payload boolean;
   v_kind text;
   v_active boolean;
   v_classes text[];
@@ -24,8 +36,8 @@ begin
     select t.transition_id, t.from_state, t.emitted_event_type, t.reads,
            t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules, t.config_rule, t.needs_nothing_more, t.login_roles
       into v_verdict.transition_id, v_verdict.from_state, v_verdict.event_type, v_verdict.reads,
-           v_rule.trigger_kind, v_rule.trigger_ref, v_rule.guard_ids, v_rule.config_rules, v_rule.config_rule,
-           v_rule.needs_nothing_more, v_rule.login_roles
+           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules, v_config_rule,
+           v_needs_nothing_more, v_login_roles
       from fsm.transition_def t
      where t.state_machine_id = p_run.state_machine_id and t.from_state = coalesce(p_from_state, p_run.state_code)
        and t.to_state = p_to_state and t.actor_class = p_actor_class;
@@ -34,8 +46,8 @@ begin
     select t.transition_id, t.from_state, t.emitted_event_type, t.reads,
            t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules, t.config_rule, t.needs_nothing_more, t.login_roles
       into v_verdict.transition_id, v_verdict.from_state, v_verdict.event_type, v_verdict.reads,
-           v_rule.trigger_kind, v_rule.trigger_ref, v_rule.guard_ids, v_rule.config_rules, v_rule.config_rule,
-           v_rule.needs_nothing_more, v_rule.login_roles
+           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules, v_config_rule,
+           v_needs_nothing_more, v_login_roles
       from fsm.transition_def t
      where t.state_machine_id = p_run.state_machine_id and t.from_state is null
        and t.to_state = p_to_state and t.actor_class = p_actor_class;
@@ -44,12 +56,12 @@ begin
 
   -- The common case in one expression: a service's move by a row that asks for nothing but its guards, and they hold.
   -- Whatever is true here would be found true one by one below.
-  if v_rule.needs_nothing_more and v_rule.trigger_kind = p_trigger_kind and v_rule.trigger_ref = p_trigger_ref
+  if v_needs_nothing_more and v_trigger_kind = p_trigger_kind and v_trigger_ref = p_trigger_ref
      and (p_from_state is null or p_from_state = p_run.state_code or p_run.seq = 0)
-     and v_active and p_actor_class = any (v_classes) and session_user = any (v_rule.login_roles)
+     and v_active and p_actor_class = any (v_classes) and session_user = any (v_login_roles)
      and v_kind = 'service' and p_key_id is null and p_signed is not true and not p_evidence ? 'event'
-     and (v_rule.guard_ids = '{}' or jsonb_path_match(
-            fsm.guard_context(p_run_kind, p_run_id, p_run, p_evidence, p_principal, v_kind, p_actor_class), v_rule.config_rule, '{}', true)) then
+     and (v_guard_ids = '{}' or jsonb_path_match(
+            fsm.guard_context(p_run_kind, p_run_id, p_run, p_evidence, p_principal, v_kind, p_actor_class), v_config_rule, '{}', true)) then
     return v_verdict;
   end if;
 
@@ -59,33 +71,33 @@ begin
     v_verdict.problems := fsm.explain_no_transition(p_run, v_verdict.from_state, p_to_state, p_actor_class)
       || fsm.from_problems(p_run, p_from_state);
   else
-    if v_rule.trigger_kind is distinct from p_trigger_kind or v_rule.trigger_ref is distinct from p_trigger_ref then
+    if v_trigger_kind is distinct from p_trigger_kind or v_trigger_ref is distinct from p_trigger_ref then
       v_verdict.problems := internal.problem('RS005', jsonb_build_object(
-        'expected', v_rule.trigger_kind || ':' || v_rule.trigger_ref, 'given', concat(p_trigger_kind, ':', p_trigger_ref)));
+        'expected', v_trigger_kind || ':' || v_trigger_ref, 'given', concat(p_trigger_kind, ':', p_trigger_ref)));
     end if;
     v_verdict.problems := coalesce(v_verdict.problems, '[]') || fsm.refusing_guards(
-      p_run_kind, p_run_id, p_run, v_rule.guard_ids, v_rule.config_rules, v_verdict.reads, p_evidence, p_principal, v_kind, p_actor_class);
-    select t.label, t.audit_required, t.needs_facet, t.proposed, t.event_active, t.payload_has_required
-      into v_rule.label, v_rule.audit_required, v_rule.needs_facet, v_rule.proposed, v_rule.event_active, v_rule.payload_has_required
+      p_run_kind, p_run_id, p_run, v_guard_ids, v_config_rules, v_verdict.reads, p_evidence, p_principal, v_kind, p_actor_class);
+    select t.label, t.audit_required, t.needs_facet, t.proposed, t.event_active, t.needs_payload
+      into v_label, v_audit_required, v_needs_facet, v_proposed, v_event_active, v_needs_payload
       from fsm.transition_def t where t.transition_id = v_verdict.transition_id;
-    if v_rule.audit_required and coalesce(btrim(p_evidence ->> 'audit_ref'), '') = '' then
-      v_verdict.problems := v_verdict.problems || internal.problem('RS007', jsonb_build_object('transition', v_rule.label));
+    if v_audit_required and coalesce(btrim(p_evidence ->> 'audit_ref'), '') = '' then
+      v_verdict.problems := v_verdict.problems || internal.problem('RS007', jsonb_build_object('transition', v_label));
     end if;
-    if v_verdict.event_type is not null and not v_rule.event_active then
+    if v_verdict.event_type is not null and not v_event_active then
       v_verdict.problems := v_verdict.problems || internal.problem('RE001', jsonb_build_object('event_type', v_verdict.event_type));
     end if;
     v_verdict.problems := v_verdict.problems || fsm.from_problems(p_run, p_from_state);
-    if v_rule.needs_facet then
+    if v_needs_facet then
       v_verdict.facet := fsm.primary_facet(p_run.state_machine_id, p_to_state, p_evidence);
       if v_verdict.facet is null then
         v_verdict.problems := v_verdict.problems || fsm.explain_missing_facet(p_run.state_machine_id, p_to_state, p_evidence);
       end if;
     end if;
-    if v_rule.proposed then
-      v_verdict.problems := v_verdict.problems || internal.problem('RS011', jsonb_build_object('transition', v_rule.label));
+    if v_proposed then
+      v_verdict.problems := v_verdict.problems || internal.problem('RS011', jsonb_build_object('transition', v_label));
     end if;
     -- Most events carry no extension, and most schemas ask for none.
-    if v_verdict.event_type is not null and (v_rule.payload_has_required or v_verdict.payload <> '{}') then
+    if v_verdict.event_type is not null and (v_needs_payload or v_verdict.payload <> '{}') then
       v_verdict.problems := v_verdict.problems || event.payload_problems(v_verdict.event_type, v_verdict.payload);
     end if;
   end if;

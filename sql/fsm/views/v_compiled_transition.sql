@@ -10,7 +10,8 @@ select t.transition_id,
                     unnest(g.reads || array(select v.r from (values ('config'), ('now')) v (r) where strpos(g.rule::text, '."' || v.r || '"') > 0)) r
               order by r) as reads,
        coalesce(e.active, false) as event_active,
-       coalesce(e.payload_schema ? 'required', false) as payload_has_required
+       -- An absent payload is an empty object; where that would break the schema, one must come along.
+       coalesce(event.value_problems(e.payload_schema, '{}') <> '[]', false) as needs_payload
   from fsm.transition_def t
   left join event.event_type_registry e on e.event_type = t.emitted_event_type;
 comment on view fsm.v_compiled_transition is 'What fsm.compile_transitions writes into transition_def.';

@@ -70,10 +70,16 @@ async fn the_vectors_of_the_rfc_hold_in_the_database() {
         .iter()
         .zip(&made)
         .filter(|(vector, made)| vector.canonical != **made)
-        .map(|(vector, made)| format!("{}: {} should be {}, is {made}", vector.why, vector.json, vector.canonical))
+        .map(|(vector, made)| {
+            format!("{}: {} should be {}, is {made}", vector.why, vector.json, vector.canonical)
+        })
         .collect();
     assert_eq!(differing, Vec::<String>::new());
-    assert_eq!(in_postgres(&mut admin, &expected).await, expected, "canonical text is a fixed point");
+    assert_eq!(
+        in_postgres(&mut admin, &expected).await,
+        expected,
+        "canonical text is a fixed point"
+    );
 }
 
 /// FSM-5: a number that would not come back as it went is refused; it is never rounded to another one.
@@ -82,7 +88,10 @@ async fn numbers_out_of_reach_are_refused() {
     let db = TestDb::new().await;
     let mut admin = db.superuser().await;
     for OutOfReach { why, json } in fixture().out_of_reach {
-        let answer = sqlx::query("select internal.canonical_json($1::text::jsonb)").bind(&json).execute(&mut admin).await;
+        let answer = sqlx::query("select internal.canonical_json($1::text::jsonb)")
+            .bind(&json)
+            .execute(&mut admin)
+            .await;
         assert_eq!(codes(answer.map_err(Error::from)), [RS014], "{why}: {json}");
     }
 }
@@ -148,19 +157,57 @@ async fn random_log_rows_have_the_same_hash_on_both_sides() {
 #[test]
 fn neighbouring_columns_do_not_run_together() {
     let mut random = StdRng::seed_from_u64(1);
-    let row = LogRow { from_state: Some("ab".into()), to_state: "c".into(), ..log_row(&mut random) };
+    let row =
+        LogRow { from_state: Some("ab".into()), to_state: "c".into(), ..log_row(&mut random) };
     let shifted = LogRow { from_state: Some("a".into()), to_state: "bc".into(), ..row.clone() };
     let empty = LogRow { reason: Some(String::new()), ..row.clone() };
     let missing = LogRow { reason: None, ..row.clone() };
     assert_ne!(row.expected_hash(), shifted.expected_hash());
-    assert_ne!(empty.expected_hash(), missing.expected_hash(), "nothing said is not an empty saying");
+    assert_ne!(
+        empty.expected_hash(),
+        missing.expected_hash(),
+        "nothing said is not an empty saying"
+    );
 }
 
 /// Characters that two implementations could treat differently.
 const CHARACTERS: &[char] = &[
-    'a', 'B', 'z', '0', ' ', '"', '\\', '/', '{', '}', ':', ',', '\'', '<', '\n', '\r', '\t', '\u{1}', '\u{8}', '\u{c}', '\u{1f}',
-    '\u{7f}', '\u{80}', 'ö', 'ệ', '€', '\u{2028}', '\u{d7ff}', '\u{e000}', '\u{fb33}', '\u{feff}', '\u{fffd}', '\u{ffff}',
-    '\u{10000}', '😀', '\u{10ffff}',
+    'a',
+    'B',
+    'z',
+    '0',
+    ' ',
+    '"',
+    '\\',
+    '/',
+    '{',
+    '}',
+    ':',
+    ',',
+    '\'',
+    '<',
+    '\n',
+    '\r',
+    '\t',
+    '\u{1}',
+    '\u{8}',
+    '\u{c}',
+    '\u{1f}',
+    '\u{7f}',
+    '\u{80}',
+    'ö',
+    'ệ',
+    '€',
+    '\u{2028}',
+    '\u{d7ff}',
+    '\u{e000}',
+    '\u{fb33}',
+    '\u{feff}',
+    '\u{fffd}',
+    '\u{ffff}',
+    '\u{10000}',
+    '😀',
+    '\u{10ffff}',
 ];
 
 fn text(random: &mut StdRng) -> String {
@@ -179,8 +226,9 @@ fn value(random: &mut StdRng, depth: u32) -> Value {
         4 => json!(random.r#gen::<i64>() >> random.gen_range(0..63)),
         5 => Value::Array((0..random.gen_range(0..5)).map(|_| value(random, depth - 1)).collect()),
         _ => {
-            let members: Map<String, Value> =
-                (0..random.gen_range(0..6)).map(|_| (text(random), value(random, depth - 1))).collect();
+            let members: Map<String, Value> = (0..random.gen_range(0..6))
+                .map(|_| (text(random), value(random, depth - 1)))
+                .collect();
             Value::Object(members)
         }
     }
@@ -210,7 +258,13 @@ fn spelled_number(random: &mut StdRng) -> String {
         }
     }
     if random.gen_bool(0.5) {
-        write!(spelled, "{}{:+}", ["e", "E"][random.gen_range(0..2)], random.gen_range(-290..300_i32)).expect("a string");
+        write!(
+            spelled,
+            "{}{:+}",
+            ["e", "E"][random.gen_range(0..2)],
+            random.gen_range(-290..300_i32)
+        )
+        .expect("a string");
     }
     spelled
 }

@@ -24,17 +24,27 @@ fn classes(names: &[&str]) -> Vec<String> {
 async fn a_principal_is_added_once() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
-    let amy = operator.fn_principal_add("amy", "human", &classes(&["reviewer", "reviewer"]), None).await.expect("added");
+    let amy = operator
+        .fn_principal_add("amy", "human", &classes(&["reviewer", "reviewer"]), None)
+        .await
+        .expect("added");
     assert_eq!((amy.kind.as_str(), amy.active, amy.live_keys), ("human", true, 0));
     assert_eq!(amy.actor_classes, ["reviewer"]);
     let before = db.fingerprint().await;
-    let again = operator.fn_principal_add("amy", "human", &classes(&["reviewer"]), None).await.expect("the same again");
+    let again = operator
+        .fn_principal_add("amy", "human", &classes(&["reviewer"]), None)
+        .await
+        .expect("the same again");
     assert_eq!(again, amy);
-    let fewer = operator.fn_principal_add("amy", "human", &[], None).await.expect("nothing is taken away");
+    let fewer =
+        operator.fn_principal_add("amy", "human", &[], None).await.expect("nothing is taken away");
     assert_eq!(fewer, amy);
     assert_eq!(before, db.fingerprint().await);
 
-    let more = operator.fn_principal_add("amy", "human", &classes(&["pic_human"]), None).await.expect("one more");
+    let more = operator
+        .fn_principal_add("amy", "human", &classes(&["pic_human"]), None)
+        .await
+        .expect("one more");
     assert_eq!(more.actor_classes, ["pic_human", "reviewer"]);
     let before = db.fingerprint().await;
     for kind in ["agent", "service"] {
@@ -50,14 +60,37 @@ async fn malformed_principals_are_refused() {
     let operator = db.store(Role::Migrator);
     let before = db.fingerprint().await;
     let long = "a".repeat(64);
-    for name in ["", " ", "Amy", "1st", "amy b", "amy\n", "ämy", "../amy", "amy/b", ".amy", "-amy", "аmy", long.as_str()] {
-        assert_eq!(codes(operator.fn_principal_add(name, "human", &[], None).await), [RI010], "{name:?}");
+    for name in [
+        "",
+        " ",
+        "Amy",
+        "1st",
+        "amy b",
+        "amy\n",
+        "ämy",
+        "../amy",
+        "amy/b",
+        ".amy",
+        "-amy",
+        "аmy",
+        long.as_str(),
+    ] {
+        assert_eq!(
+            codes(operator.fn_principal_add(name, "human", &[], None).await),
+            [RI010],
+            "{name:?}"
+        );
     }
     for kind in ["", "robot", "Human"] {
-        assert_eq!(codes(operator.fn_principal_add("amy", kind, &[], None).await), [RI010], "{kind:?}");
+        assert_eq!(
+            codes(operator.fn_principal_add("amy", kind, &[], None).await),
+            [RI010],
+            "{kind:?}"
+        );
     }
     for unknown in ["wizard", "", "REVIEWER"] {
-        let answer = operator.fn_principal_add("amy", "human", &classes(&["reviewer", unknown]), None).await;
+        let answer =
+            operator.fn_principal_add("amy", "human", &classes(&["reviewer", unknown]), None).await;
         assert_eq!(codes(answer), [RI011], "{unknown:?}");
     }
     assert_eq!(before, db.fingerprint().await);
@@ -72,12 +105,21 @@ async fn a_revoked_class_moves_nothing() {
     let operator = db.store(Role::Migrator);
     let (first, second) = (draft(&store).await, draft(&store).await);
     store.fn_state_transition_apply(&check(first)).await.expect("the reader holds the class");
-    let reader = operator.fn_principal_revoke("reader", &classes(&["reviewer", "sovereign"]), None).await.expect("revoked");
+    let reader = operator
+        .fn_principal_revoke("reader", &classes(&["reviewer", "sovereign"]), None)
+        .await
+        .expect("revoked");
     assert_eq!(reader.actor_classes, ["executor_worker"]);
     assert_eq!(codes(store.fn_state_transition_apply(&check(second)).await), [RI003]);
     let before = db.fingerprint().await;
-    operator.fn_principal_revoke("reader", &classes(&["reviewer"]), None).await.expect("the same again");
-    assert_eq!(codes(operator.fn_principal_revoke("nobody", &classes(&["reviewer"]), None).await), [RI001]);
+    operator
+        .fn_principal_revoke("reader", &classes(&["reviewer"]), None)
+        .await
+        .expect("the same again");
+    assert_eq!(
+        codes(operator.fn_principal_revoke("nobody", &classes(&["reviewer"]), None).await),
+        [RI001]
+    );
     assert_eq!(before, db.fingerprint().await);
     assert_eq!(audited(&db).await.mismatches, []);
     assert_eq!(store.run(first).await.expect("an answer").expect("a run").state, "checked");
@@ -98,7 +140,11 @@ async fn an_inactive_principal_moves_nothing() {
     assert_eq!(codes(operator.fn_principal_set_active("nobody", false, None).await), [RI001]);
     assert_eq!(before, db.fingerprint().await);
     operator.fn_principal_set_active("writer", false, None).await.expect("off");
-    assert_eq!(codes(store.fn_run_start(&birth("letter", json!({}))).await), [RI002], "nor is anything born by it");
+    assert_eq!(
+        codes(store.fn_run_start(&birth("letter", json!({}))).await),
+        [RI002],
+        "nor is anything born by it"
+    );
     operator.fn_principal_set_active("reader", true, None).await.expect("on");
     store.fn_state_transition_apply(&check(run)).await.expect("as before");
 }
@@ -113,7 +159,8 @@ async fn a_key_belongs_to_one_principal() {
     }
     let (id, other_id) = (Uuid::now_v7(), Uuid::now_v7());
     let (bytes, other_bytes) = ([1_u8; 32], [2_u8; 32]);
-    let registered = operator.fn_key_register(id, "amy", &bytes, None, None).await.expect("registered");
+    let registered =
+        operator.fn_key_register(id, "amy", &bytes, None, None).await.expect("registered");
     assert_eq!((registered.principal.as_str(), registered.public_key), ("amy", hex::encode(bytes)));
     for revoked in [false, true] {
         if revoked {
@@ -121,10 +168,22 @@ async fn a_key_belongs_to_one_principal() {
         }
         let before = db.fingerprint().await;
         assert_eq!(codes(operator.fn_key_register(id, "bob", &bytes, None, None).await), [RI007]);
-        assert_eq!(codes(operator.fn_key_register(other_id, "bob", &bytes, None, None).await), [RI007]);
-        assert_eq!(codes(operator.fn_key_register(other_id, "amy", &bytes, None, None).await), [RI007]);
-        assert_eq!(codes(operator.fn_key_register(id, "amy", &other_bytes, None, None).await), [RI007]);
-        assert_eq!(codes(operator.fn_key_register(id, "bob", &other_bytes, None, None).await), [RI007]);
+        assert_eq!(
+            codes(operator.fn_key_register(other_id, "bob", &bytes, None, None).await),
+            [RI007]
+        );
+        assert_eq!(
+            codes(operator.fn_key_register(other_id, "amy", &bytes, None, None).await),
+            [RI007]
+        );
+        assert_eq!(
+            codes(operator.fn_key_register(id, "amy", &other_bytes, None, None).await),
+            [RI007]
+        );
+        assert_eq!(
+            codes(operator.fn_key_register(id, "bob", &other_bytes, None, None).await),
+            [RI007]
+        );
         let again = operator.fn_key_register(id, "amy", &bytes, None, None).await;
         if revoked {
             assert_eq!(codes(again), [RI006], "a revoked key does not come back");
@@ -147,13 +206,18 @@ async fn malformed_keys_are_refused() {
     operator.fn_key_register(amys, "amy", &[1; 32], None, None).await.expect("registered");
     let before = db.fingerprint().await;
     for length in [0, 31, 33, 64] {
-        let answer = operator.fn_key_register(Uuid::now_v7(), "amy", &vec![7; length], None, None).await;
+        let answer =
+            operator.fn_key_register(Uuid::now_v7(), "amy", &vec![7; length], None, None).await;
         assert_eq!(codes(answer), [RI012], "{length} bytes");
     }
-    assert_eq!(codes(operator.fn_key_register(Uuid::now_v7(), "nobody", &[7; 32], None, None).await), [RI001]);
+    assert_eq!(
+        codes(operator.fn_key_register(Uuid::now_v7(), "nobody", &[7; 32], None, None).await),
+        [RI001]
+    );
     // A rotation replaces a key of one's own.
     for supersedes in [amys, Uuid::now_v7()] {
-        let answer = operator.fn_key_register(Uuid::now_v7(), "bob", &[7; 32], Some(supersedes), None).await;
+        let answer =
+            operator.fn_key_register(Uuid::now_v7(), "bob", &[7; 32], Some(supersedes), None).await;
         assert_eq!(codes(answer), [RI005]);
     }
     for reason in ["", "  "] {
@@ -164,7 +228,8 @@ async fn malformed_keys_are_refused() {
 
     let revoked = operator.fn_key_revoke(amys, "lost", None).await.expect("revoked");
     let before = db.fingerprint().await;
-    let again = operator.fn_key_revoke(amys, "found again", None).await.expect("nothing more happens");
+    let again =
+        operator.fn_key_revoke(amys, "found again", None).await.expect("nothing more happens");
     assert_eq!(again, revoked, "the first reason and the first time stay");
     assert_eq!(before, db.fingerprint().await);
 }
@@ -197,19 +262,27 @@ impl People {
     }
 
     async fn begin(&self, actor: &Actor) -> Result<MoveReport, chancery_engine::Error> {
-        let request = Request { actor_class: Some("executor_worker".to_owned()), ..Request::default() };
+        let request =
+            Request { actor_class: Some("executor_worker".to_owned()), ..Request::default() };
         let birth = Birth { data: Some(json!({ "words": 3 })), request, ..Birth::default() };
         run::start(&self.store, actor, "letter", &birth).await
     }
 
-    async fn check(&self, actor: &Actor, run_id: Uuid) -> Result<MoveReport, chancery_engine::Error> {
+    async fn check(
+        &self,
+        actor: &Actor,
+        run_id: Uuid,
+    ) -> Result<MoveReport, chancery_engine::Error> {
         let request = Request { actor_class: Some("reviewer".to_owned()), ..Request::default() };
         run::make_move(&self.store, actor, run_id, "checked", &request).await
     }
 
     async fn live_key(&self, name: &str) -> Uuid {
         let keys = self.operator.signing_keys().await.expect("keys");
-        keys.into_iter().find(|key| key.principal == name && key.revoked_at.is_none()).expect("a live key").key_id
+        keys.into_iter()
+            .find(|key| key.principal == name && key.revoked_at.is_none())
+            .expect("a live key")
+            .key_id
     }
 }
 
@@ -229,7 +302,8 @@ fn of_the_database<T>(answer: Result<T, chancery_engine::Error>) -> Result<T, Er
 #[tokio::test]
 async fn people_and_agents_sign_their_moves() {
     let people = People::new().await;
-    let (amy, bob, robin) = (people.actor("amy").await, people.actor("bob").await, people.actor("robin").await);
+    let (amy, bob, robin) =
+        (people.actor("amy").await, people.actor("bob").await, people.actor("robin").await);
     let before = people.db.fingerprint().await;
     for name in ["bob", "robin"] {
         let unsigned = Actor { principal: name.to_owned(), key: None };
@@ -245,8 +319,14 @@ async fn people_and_agents_sign_their_moves() {
     let unsigned_by_service = draft(&people.store).await;
     let report = audited(&people.db).await;
     assert_eq!((report.rows, report.signatures, report.mismatches), (4, 3, vec![]));
-    let signed: Vec<bool> =
-        people.store.history(unsigned_by_service).await.expect("a history").iter().map(|row| row.signed).collect();
+    let signed: Vec<bool> = people
+        .store
+        .history(unsigned_by_service)
+        .await
+        .expect("a history")
+        .iter()
+        .map(|row| row.signed)
+        .collect();
     assert_eq!(signed, [false]);
 }
 
@@ -267,7 +347,9 @@ async fn a_signature_comes_with_the_key_of_its_maker() {
     // The store never sends one half; a caller of the door could.
     let mut app = people.db.connect(Role::App).await;
     let key_id = people.live_key("amy").await;
-    for (key_id, signature, code) in [(Some(key_id), None, RI008), (None, Some(vec![7_u8; 64]), RI005)] {
+    for (key_id, signature, code) in
+        [(Some(key_id), None, RI008), (None, Some(vec![7_u8; 64]), RI005)]
+    {
         let answer = sqlx::query(
             "select fsm.fn_state_transition_apply($1, 'custom', null, 'checked', 'reviewer', 'rpc', 'letter_check', '{}', 'amy', 'half',
                                                   null, null, $2, $3)",
@@ -300,15 +382,28 @@ async fn a_made_up_signature_is_found() {
 async fn a_revoked_key_signs_nothing_more() {
     let people = People::new().await;
     let (amy, bob) = (people.actor("amy").await, people.actor("bob").await);
-    let (first, second) = (people.begin(&bob).await.expect("signed").run_id, people.begin(&bob).await.expect("signed").run_id);
+    let (first, second) = (
+        people.begin(&bob).await.expect("signed").run_id,
+        people.begin(&bob).await.expect("signed").run_id,
+    );
     people.check(&amy, first).await.expect("signed");
-    people.operator.fn_key_revoke(people.live_key("amy").await, "the laptop was lost", None).await.expect("revoked");
+    people
+        .operator
+        .fn_key_revoke(people.live_key("amy").await, "the laptop was lost", None)
+        .await
+        .expect("revoked");
     let before = people.db.fingerprint().await;
     let refused = of_the_database(people.check(&amy, second).await).expect_err("revoked");
     let problem = &refused.refusal().expect("a refusal").problems[0];
-    assert_eq!((problem.code, problem.facts.get("reason")), (RI006, Some(&json!("the laptop was lost"))));
+    assert_eq!(
+        (problem.code, problem.facts.get("reason")),
+        (RI006, Some(&json!("the laptop was lost")))
+    );
     // A keystore that has no other key says the same, instead of leaving the move unsigned.
-    assert_eq!(codes(of_the_database(people.check(&people.actor("amy").await, second).await)), [RI006]);
+    assert_eq!(
+        codes(of_the_database(people.check(&people.actor("amy").await, second).await)),
+        [RI006]
+    );
     assert_eq!(before, people.db.fingerprint().await);
     let report = audited(&people.db).await;
     assert_eq!((report.signatures, report.mismatches), (3, vec![]));
@@ -319,26 +414,43 @@ async fn a_revoked_key_signs_nothing_more() {
 async fn a_rotation_replaces_the_key_and_not_its_work() {
     let people = People::new().await;
     let (amy, bob) = (people.actor("amy").await, people.actor("bob").await);
-    let (first, second) = (people.begin(&bob).await.expect("signed").run_id, people.begin(&bob).await.expect("signed").run_id);
+    let (first, second) = (
+        people.begin(&bob).await.expect("signed").run_id,
+        people.begin(&bob).await.expect("signed").run_id,
+    );
     people.check(&amy, first).await.expect("signed with the old key");
     let old = people.live_key("amy").await;
-    let new = rotate_key(&people.operator, &people.keystore, "amy", Some("bob")).await.expect("rotated");
+    let new =
+        rotate_key(&people.operator, &people.keystore, "amy", Some("bob")).await.expect("rotated");
     assert_eq!(new.supersedes, Some(old));
     assert_eq!(people.live_key("amy").await, new.key_id);
     assert_eq!(codes(of_the_database(people.check(&amy, second).await)), [RI006]);
     let renewed = people.actor("amy").await;
-    assert_eq!(renewed.key.as_ref().map(|own| own.key_id), Some(new.key_id), "the keystore picks the live one");
+    assert_eq!(
+        renewed.key.as_ref().map(|own| own.key_id),
+        Some(new.key_id),
+        "the keystore picks the live one"
+    );
     people.check(&renewed, second).await.expect("signed with the new key");
     let report = audited(&people.db).await;
     assert_eq!((report.signatures, report.mismatches), (4, vec![]));
 
     let keys = people.operator.signing_keys().await.expect("keys");
     let old = keys.iter().find(|key| key.key_id == old).expect("it is kept");
-    assert_eq!(old.revoke_reason.as_deref(), Some(format!("superseded by {}", new.key_id).as_str()));
+    assert_eq!(
+        old.revoke_reason.as_deref(),
+        Some(format!("superseded by {}", new.key_id).as_str())
+    );
     people.operator.fn_principal_add("carol", "human", &[], None).await.expect("a person");
-    let nothing = rotate_key(&people.operator, &people.keystore, "carol", None).await.expect_err("no key to rotate");
+    let nothing = rotate_key(&people.operator, &people.keystore, "carol", None)
+        .await
+        .expect_err("no key to rotate");
     assert!(matches!(nothing, chancery_engine::Error::Key(_)), "{nothing}");
-    assert_eq!(people.keystore.list("carol").expect("a list"), Vec::<Uuid>::new(), "no file is left behind");
+    assert_eq!(
+        people.keystore.list("carol").expect("a list"),
+        Vec::<Uuid>::new(),
+        "no file is left behind"
+    );
 }
 
 /// SEC-1: every change to principals, classes and keys is told once, with who asked; a refused one and a repeated one are not.
@@ -349,7 +461,10 @@ async fn the_identity_log_tells_every_change() {
     let (first, second) = (Uuid::now_v7(), Uuid::now_v7());
     let by = Some("root-operator");
     for _ in 0..2 {
-        operator.fn_principal_add("amy", "human", &classes(&["reviewer", "pic_human"]), by).await.expect("added");
+        operator
+            .fn_principal_add("amy", "human", &classes(&["reviewer", "pic_human"]), by)
+            .await
+            .expect("added");
     }
     operator.fn_principal_add("amy", "agent", &[], by).await.expect_err("another kind");
     operator.fn_key_register(first, "amy", &[1; 32], None, by).await.expect("registered");
@@ -369,18 +484,32 @@ async fn the_identity_log_tells_every_change() {
     .await
     .expect("the log");
     assert!(rows.iter().all(|row| row.1 == "amy" && row.3 == "chancery_migrator"), "{rows:?}");
-    let told: Vec<(&str, Option<&str>, &Value)> = rows.iter().map(|row| (row.0.as_str(), row.2.as_deref(), &row.4)).collect();
+    let told: Vec<(&str, Option<&str>, &Value)> =
+        rows.iter().map(|row| (row.0.as_str(), row.2.as_deref(), &row.4)).collect();
     let expected = [
         ("principal_added", by, json!({ "kind": "human" })),
         ("classes_granted", by, json!({ "classes": ["pic_human", "reviewer"] })),
-        ("key_registered", by, json!({ "key_id": first, "public_key": hex::encode([1; 32]), "supersedes": null })),
-        ("key_registered", by, json!({ "key_id": second, "public_key": hex::encode([2; 32]), "supersedes": first })),
-        ("key_revoked", by, json!({ "key_id": first, "reason": format!("superseded by {second}") })),
+        (
+            "key_registered",
+            by,
+            json!({ "key_id": first, "public_key": hex::encode([1; 32]), "supersedes": null }),
+        ),
+        (
+            "key_registered",
+            by,
+            json!({ "key_id": second, "public_key": hex::encode([2; 32]), "supersedes": first }),
+        ),
+        (
+            "key_revoked",
+            by,
+            json!({ "key_id": first, "reason": format!("superseded by {second}") }),
+        ),
         ("key_revoked", None, json!({ "key_id": second, "reason": "lost" })),
         ("classes_revoked", by, json!({ "classes": ["pic_human"] })),
         ("principal_deactivated", by, json!({})),
         ("principal_activated", by, json!({})),
     ];
-    let expected: Vec<(&str, Option<&str>, &Value)> = expected.iter().map(|(action, by, facts)| (*action, *by, facts)).collect();
+    let expected: Vec<(&str, Option<&str>, &Value)> =
+        expected.iter().map(|(action, by, facts)| (*action, *by, facts)).collect();
     assert_eq!(told, expected);
 }

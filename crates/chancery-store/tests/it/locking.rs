@@ -51,6 +51,7 @@ states:
 transitions:
   - { id: begin, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: paper_begin } }
   - { id: finish, from: open, to: done, actors: [executor_worker], trigger: { kind: rpc, ref: paper_finish } }
+  - { id: stamp, from: done, to: done, actors: [system], trigger: { kind: rpc, ref: paper_stamp }, terminal_exit: true }
   - { id: reopen, from: done, to: open, actors: [executor_worker], trigger: { kind: rpc, ref: paper_reopen }, guards: [dossier_goes_on], event: paper.reopened, terminal_exit: true }
 "#;
 
@@ -60,7 +61,7 @@ const BROKEN: &str = "select count(*) from fsm.run d join fsm.run p on p.parent_
 
 async fn archive() -> (TestDb, Store, Watch) {
     let db = TestDb::new().await;
-    db.service("writer", &["executor_worker"]).await;
+    db.service("writer", &["executor_worker", "system"]).await;
     db.machine(DOSSIER).await;
     db.machine(PAPER).await;
     let watch = Watch::new(&db);
@@ -98,6 +99,10 @@ fn complete(dossier: Uuid) -> Move {
 
 fn finish(paper: Uuid) -> Move {
     by_writer(paper, "done", "rpc:paper_finish")
+}
+
+fn stamp(paper: Uuid) -> Move {
+    a_move(paper, "done", "writer", "system", "rpc:paper_stamp", json!({}))
 }
 
 fn reopen(paper: Uuid) -> Move {
@@ -196,6 +201,34 @@ async fn a_guard_waits_for_the_rows_it_reads() {
                 });
             }
             assert_eq!(watch.count(BROKEN).await, 0, "{first:?}, then {second:?}");
+        }
+    }
+}
+
+/// FSM-8: what a guard has read stays as it was until the transaction ends, also for movers that read nothing themselves.
+#[tokio::test]
+async fn what_a_guard_read_stays_as_it_was() {
+    let (db, store, watch) = archive().await;
+    for reads_parent in [true, false] {
+        let (dossier, papers) = dossier(&store, 2).await;
+        let (guarded, others) = if reads_parent {
+            (reopen(papers[0]), vec![review(dossier)])
+        } else {
+            (complete(dossier), papers.iter().copied().map(stamp).collect())
+        };
+        let mut reader = Session::open(&db, Role::App).await;
+        reader.begin(Isolation::ReadCommitted).await;
+        reader.apply(&guarded).await.expect("the guard holds");
+        let mut waiting = Vec::new();
+        for other in others {
+            let mut session = Session::open(&db, Role::App).await;
+            let pid = session.pid;
+            waiting.push(tokio::spawn(async move { session.apply(&other).await }));
+            watch.until_blocked(pid).await;
+        }
+        reader.commit().await.expect("the guarded move holds");
+        for other in waiting {
+            other.await.expect("no panic").expect("free to move again");
         }
     }
 }

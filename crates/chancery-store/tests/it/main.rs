@@ -1,13 +1,20 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
+mod canonical;
 mod catalogue;
 mod differential;
 mod engine;
 mod hardening;
+mod identity;
 mod locking;
 mod logins;
 mod matrix;
+mod migrate;
+mod outbox;
 mod reference_rows;
+mod registry;
+mod restore;
+mod schema;
 mod session;
 mod shadowing;
 mod shipped;
@@ -15,5 +22,3 @@ mod source;
 mod support;
 mod tables;
 mod tamper;
-mod outbox;
-mod restore;

@@ -18,17 +18,23 @@ use sqlx::{AssertSqlSafe, Executor as _};
 use crate::support::{LETTER, a_move, check, codes, draft, letters, post, start};
 
 fn document(yaml: &str) -> Value {
-    serde_json::to_value(Definition::from(&File::parse(yaml).expect("a machine file"))).expect("plain data")
+    serde_json::to_value(Definition::from(&File::parse(yaml).expect("a machine file")))
+        .expect("plain data")
 }
 
 fn shipped_document(name: &str) -> Value {
-    let machine = shipped().into_iter().find(|definition| definition.machine == name).expect("a shipped machine");
+    let machine = shipped()
+        .into_iter()
+        .find(|definition| definition.machine == name)
+        .expect("a shipped machine");
     serde_json::to_value(machine).expect("plain data")
 }
 
 /// The door itself, without the checker in front of it.
 async fn apply(store: &Store, document: &Value, activate: bool) -> Result<MachineApplied, Error> {
-    store.fn_machine_apply(document, &hex::encode(canonical::sha256(document)), "operator", activate).await
+    store
+        .fn_machine_apply(document, &hex::encode(canonical::sha256(document)), "operator", activate)
+        .await
 }
 
 /// The facts of the only problem of a refusal.
@@ -48,7 +54,8 @@ fn letter(version: &str) -> String {
 /// FSM-1: the five tables of the specification with their columns, and what derived states need besides.
 #[tokio::test]
 async fn the_registry_has_the_tables_of_the_specification() {
-    let expected: [(&str, &str, &[(&str, &str)]); 5] = [
+    type Columns = &'static [(&'static str, &'static str)];
+    let expected: [(&str, &str, Columns); 5] = [
         (
             "state_machine_def",
             "PRIMARY KEY (state_machine_id)",
@@ -113,7 +120,12 @@ async fn the_registry_has_the_tables_of_the_specification() {
         (
             "rollup_policy_def",
             "PRIMARY KEY (state_machine_id, policy_code)",
-            &[("state_machine_id", "text"), ("policy_code", "text"), ("policy_config_jsonb", "jsonb"), ("active", "boolean")],
+            &[
+                ("state_machine_id", "text"),
+                ("policy_code", "text"),
+                ("policy_config_jsonb", "jsonb"),
+                ("active", "boolean"),
+            ],
         ),
     ];
     let db = TestDb::new().await;
@@ -126,7 +138,8 @@ async fn the_registry_has_the_tables_of_the_specification() {
         .fetch_all(&mut admin)
         .await
         .expect("columns");
-        let found: BTreeMap<&str, &str> = found.iter().map(|(name, kind)| (name.as_str(), kind.as_str())).collect();
+        let found: BTreeMap<&str, &str> =
+            found.iter().map(|(name, kind)| (name.as_str(), kind.as_str())).collect();
         for (column, kind) in columns {
             assert_eq!(found.get(column), Some(kind), "{table}.{column}");
         }
@@ -156,27 +169,44 @@ async fn one_registry_serves_every_machine() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
     for definition in shipped() {
-        let stored = registry::apply_definition(&operator, &definition, "operator", false).await.expect("stored");
-        assert_eq!((stored.outcome.as_str(), stored.active), ("created", false), "{}", stored.machine);
+        let stored = registry::apply_definition(&operator, &definition, "operator", false)
+            .await
+            .expect("stored");
+        assert_eq!(
+            (stored.outcome.as_str(), stored.active),
+            ("created", false),
+            "{}",
+            stored.machine
+        );
     }
     let example = repo_path("machines/examples/purchase_approval.yaml");
-    let applied = registry::apply(&operator, &example, "operator", true).await.expect("the example is sound");
+    let applied =
+        registry::apply(&operator, &example, "operator", true).await.expect("the example is sound");
     assert!(applied.active && applied.guards_not_registered.is_empty());
 
     let rows = operator.machines().await.expect("the registry");
-    let scopes: BTreeSet<(&str, &str)> = rows.iter().map(|row| (row.scope.as_str(), row.name.as_str())).collect();
-    let expected = ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"].map(|name| (name, name));
+    let scopes: BTreeSet<(&str, &str)> =
+        rows.iter().map(|row| (row.scope.as_str(), row.name.as_str())).collect();
+    let expected =
+        ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"]
+            .map(|name| (name, name));
     assert_eq!(scopes, expected.into_iter().chain([("custom", "purchase_approval")]).collect());
     for definition in shipped() {
         let row = rows.iter().find(|row| row.state_machine_id == definition.id()).expect("a row");
         assert!(!row.active, "{}", row.name);
         assert_eq!(usize::try_from(row.states).expect("few"), definition.states.len());
         assert_eq!(usize::try_from(row.transitions).expect("few"), definition.transitions.len());
-        let predicates = definition.guards.iter().filter(|guard| guard.kind == GuardKind::PredicateFn);
+        let predicates =
+            definition.guards.iter().filter(|guard| guard.kind == GuardKind::PredicateFn);
         let missing: BTreeSet<&str> = predicates.map(|guard| guard.name.as_str()).collect();
         assert!(!missing.is_empty(), "{} waits for a room", row.name);
         let named = row.guards_not_registered.as_array().expect("names");
-        assert_eq!(named.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(), missing, "{}", row.name);
+        assert_eq!(
+            named.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(),
+            missing,
+            "{}",
+            row.name
+        );
     }
 }
 
@@ -201,15 +231,25 @@ async fn a_version_is_edited_only_while_it_has_no_runs() {
     assert_eq!((again.outcome.as_str(), again.active), ("unchanged", true));
     assert_eq!(before, db.fingerprint().await);
 
-    let edited = LETTER.replace("from: checked, to: held, actors: [reviewer, executor_worker]", "from: checked, to: held, actors: [reviewer]");
+    let edited = LETTER.replace(
+        "from: checked, to: held, actors: [reviewer, executor_worker]",
+        "from: checked, to: held, actors: [reviewer]",
+    );
     let replaced = apply(&operator, &document(&edited), true).await.expect("no runs yet");
     assert_eq!((replaced.outcome.as_str(), replaced.active), ("replaced", true));
     let rows = operator.machines().await.expect("the registry");
-    assert_eq!(rows.iter().map(|row| row.transitions).collect::<Vec<_>>(), [7], "one row less, and no second version");
+    assert_eq!(
+        rows.iter().map(|row| row.transitions).collect::<Vec<_>>(),
+        [7],
+        "one row less, and no second version"
+    );
 
     draft(&store).await;
     let before = db.fingerprint().await;
-    assert_eq!(refused(apply(&operator, &document(LETTER), true).await, RS019), json!({ "machine": "letter@1.0.0" }));
+    assert_eq!(
+        refused(apply(&operator, &document(LETTER), true).await, RS019),
+        json!({ "machine": "letter@1.0.0" })
+    );
     assert_eq!(before, db.fingerprint().await);
     let again = apply(&operator, &document(&edited), true).await.expect("the same again");
     assert_eq!(again.outcome, "unchanged");
@@ -223,14 +263,17 @@ async fn a_new_version_leaves_running_instances_alone() {
     let operator = db.store(Role::Migrator);
     let old = draft(&store).await;
     // In the next version letters are checked by another call.
-    let next = letter("1.1.0")
-        .replace("to: checked, actors: [reviewer], trigger: { kind: rpc, ref: letter_check }", "to: checked, actors: [reviewer], trigger: { kind: rpc, ref: letter_read }");
+    let next = letter("1.1.0").replace(
+        "to: checked, actors: [reviewer], trigger: { kind: rpc, ref: letter_check }",
+        "to: checked, actors: [reviewer], trigger: { kind: rpc, ref: letter_read }",
+    );
     let applied = apply(&operator, &document(&next), true).await.expect("a new version");
     assert_eq!((applied.outcome.as_str(), applied.active), ("created", true));
     assert_eq!(active(&operator).await, ["letter@1.1.0"]);
 
     let new = draft(&store).await;
-    let machine_of = async |run| store.run(run).await.expect("an answer").expect("a run").state_machine_id;
+    let machine_of =
+        async |run| store.run(run).await.expect("an answer").expect("a run").state_machine_id;
     assert_eq!(machine_of(old).await, "letter@1.0.0");
     assert_eq!(machine_of(new).await, "letter@1.1.0");
     let read = |run| Move { trigger_ref: "letter_read".to_owned(), ..check(run) };
@@ -260,7 +303,8 @@ async fn active(store: &Store) -> Vec<String> {
 async fn one_version_a_name_is_active() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
-    let documents: Vec<Value> = (0..6).map(|minor| document(&letter(&format!("1.{minor}.0")))).collect();
+    let documents: Vec<Value> =
+        (0..6).map(|minor| document(&letter(&format!("1.{minor}.0")))).collect();
     let tasks: Vec<_> = documents
         .into_iter()
         .map(|document| {
@@ -276,7 +320,10 @@ async fn one_version_a_name_is_active() {
     assert_eq!(active(&operator).await.len(), 1);
     let mut admin = db.superuser().await;
     admin.execute("set role chancery_owner").await.expect("the superuser may");
-    let second = admin.execute("update fsm.state_machine_def set active = true").await.expect_err("two active versions");
+    let second = admin
+        .execute("update fsm.state_machine_def set active = true")
+        .await
+        .expect_err("two active versions");
     assert!(second.to_string().contains("machine_one_active_version_idx"), "{second}");
 }
 
@@ -289,27 +336,41 @@ async fn a_machine_becomes_active_when_its_guards_are_registered() {
     let permit = shipped_document("birth_permit");
     let before = db.fingerprint().await;
     let facts = refused(apply(&operator, &permit, true).await, RS021);
-    assert_eq!(facts, json!({ "machine": "birth_permit@1.0.0", "guards": ["G-BORN-ROW", "G-PERMIT-LIVE", "G-TTL-ELAPSED"] }));
+    assert_eq!(
+        facts,
+        json!({ "machine": "birth_permit@1.0.0", "guards": ["G-BORN-ROW", "G-PERMIT-LIVE", "G-TTL-ELAPSED"] })
+    );
     assert_eq!(before, db.fingerprint().await);
     apply(&operator, &permit, false).await.expect("stored without being active");
 
     let mut migrator = room(&db).await;
-    for (guard, reads) in [("G-PERMIT-LIVE", "{}"), ("G-TTL-ELAPSED", "{history}"), ("G-BORN-ROW", "{birth_row}")] {
-        assert!(!active(&operator).await.iter().any(|id| id.starts_with("birth_permit")), "not yet");
+    for (guard, reads) in
+        [("G-PERMIT-LIVE", "{}"), ("G-TTL-ELAPSED", "{history}"), ("G-BORN-ROW", "{birth_row}")]
+    {
+        assert!(
+            !active(&operator).await.iter().any(|id| id.starts_with("birth_permit")),
+            "not yet"
+        );
         assert_eq!(codes(apply(&operator, &permit, true).await), [RS021]);
         register(&mut migrator, guard, "room.holds", reads).await.expect("a fit guard");
     }
     let applied = apply(&operator, &permit, true).await.expect("all guards are there");
-    assert_eq!((applied.outcome.as_str(), applied.active, applied.guards_not_registered), ("activated", true, vec![]));
-    let reads: Vec<Vec<String>> = sqlx::query_scalar("select reads from fsm.transition_def where label = 'finalize'")
-        .fetch_all(&mut db.superuser().await)
-        .await
-        .expect("rows");
+    assert_eq!(
+        (applied.outcome.as_str(), applied.active, applied.guards_not_registered),
+        ("activated", true, vec![])
+    );
+    let reads: Vec<Vec<String>> =
+        sqlx::query_scalar("select reads from fsm.transition_def where label = 'finalize'")
+            .fetch_all(&mut db.superuser().await)
+            .await
+            .expect("rows");
     assert_eq!(reads, [["birth_row"]], "a move locks what the registered guard reads");
 
     // Registering again is a change of the guard, not a second one.
     let before = db.fingerprint().await;
-    register(&mut migrator, "G-BORN-ROW", "room.holds", "{birth_row}").await.expect("the same again");
+    register(&mut migrator, "G-BORN-ROW", "room.holds", "{birth_row}")
+        .await
+        .expect("the same again");
     assert_eq!(before, db.fingerprint().await);
 }
 
@@ -318,7 +379,9 @@ async fn a_machine_becomes_active_when_its_guards_are_registered() {
 async fn a_predicate_that_cannot_say_is_a_no() {
     let db = TestDb::new().await;
     let mut migrator = room(&db).await;
-    for (guard, function) in [("G-YES", "room.holds"), ("G-UNSURE", "room.says_nothing"), ("G-EVEN", "room.asks")] {
+    for (guard, function) in
+        [("G-YES", "room.holds"), ("G-UNSURE", "room.says_nothing"), ("G-EVEN", "room.asks")]
+    {
         register(&mut migrator, guard, function, "{}").await.expect("a fit guard");
     }
     let asked: Vec<(bool, bool, bool, bool, bool)> = sqlx::query_as(
@@ -358,7 +421,12 @@ async fn an_unfit_function_is_no_guard() {
     assert_eq!(before, db.fingerprint().await);
 }
 
-async fn register(migrator: &mut PgConnection, guard: &str, function: &str, reads: &str) -> Result<(), Error> {
+async fn register(
+    migrator: &mut PgConnection,
+    guard: &str,
+    function: &str,
+    reads: &str,
+) -> Result<(), Error> {
     sqlx::query("select fsm.fn_guard_register($1, $2, $3::text::text[], 'a guard of the test')")
         .bind(guard)
         .bind(function)
@@ -374,13 +442,37 @@ async fn room(db: &TestDb) -> PgConnection {
     let functions = [
         ("holds(p_context jsonb) returns boolean", fit, "select true"),
         ("says_nothing(p_context jsonb) returns boolean", fit, "select null::boolean"),
-        ("asks(p_context jsonb) returns boolean", fit, "select (p_context #>> '{run,seq}')::int % 2 = 0"),
-        ("writes(p_context jsonb) returns boolean", "volatile security definer set search_path = pg_catalog, pg_temp", "select true"),
-        ("never_looks(p_context jsonb) returns boolean", "immutable security definer set search_path = pg_catalog, pg_temp", "select true"),
-        ("with_the_callers_rights(p_context jsonb) returns boolean", "stable set search_path = pg_catalog, pg_temp", "select true"),
+        (
+            "asks(p_context jsonb) returns boolean",
+            fit,
+            "select (p_context #>> '{run,seq}')::int % 2 = 0",
+        ),
+        (
+            "writes(p_context jsonb) returns boolean",
+            "volatile security definer set search_path = pg_catalog, pg_temp",
+            "select true",
+        ),
+        (
+            "never_looks(p_context jsonb) returns boolean",
+            "immutable security definer set search_path = pg_catalog, pg_temp",
+            "select true",
+        ),
+        (
+            "with_the_callers_rights(p_context jsonb) returns boolean",
+            "stable set search_path = pg_catalog, pg_temp",
+            "select true",
+        ),
         ("of_another_owner(p_context jsonb) returns boolean", fit, "select true"),
-        ("with_an_open_path(p_context jsonb) returns boolean", "stable security definer", "select true"),
-        ("with_temp_first(p_context jsonb) returns boolean", "stable security definer set search_path = pg_temp, pg_catalog", "select true"),
+        (
+            "with_an_open_path(p_context jsonb) returns boolean",
+            "stable security definer",
+            "select true",
+        ),
+        (
+            "with_temp_first(p_context jsonb) returns boolean",
+            "stable security definer set search_path = pg_temp, pg_catalog",
+            "select true",
+        ),
         ("says_it_in_words(p_context jsonb) returns text", fit, "select 'yes'"),
         ("takes_text(p_context text) returns boolean", fit, "select true"),
         ("lock_birth_row(p_run_kind text, p_run_id uuid) returns void", "", "select"),
@@ -391,9 +483,15 @@ async fn room(db: &TestDb) -> PgConnection {
         "grant create on schema room to chancery_guard".to_owned(),
     ];
     for (signature, manner, body) in functions {
-        let owner = if signature.starts_with("of_another_owner") { "chancery_definer" } else { "chancery_guard" };
+        let owner = if signature.starts_with("of_another_owner") {
+            "chancery_definer"
+        } else {
+            "chancery_guard"
+        };
         let (called, _) = signature.split_once(" returns").expect("a signature");
-        statements.push(format!("create function room.{signature} language sql {manner} as $body$ {body} $body$"));
+        statements.push(format!(
+            "create function room.{signature} language sql {manner} as $body$ {body} $body$"
+        ));
         statements.push(format!("alter function room.{called} owner to {owner}"));
         statements.push(format!("grant execute on function room.{called} to chancery_definer"));
     }
@@ -403,7 +501,10 @@ async fn room(db: &TestDb) -> PgConnection {
     ]);
     let mut admin = db.superuser().await;
     for statement in statements {
-        admin.execute(AssertSqlSafe(statement.clone())).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+        admin
+            .execute(AssertSqlSafe(statement.clone()))
+            .await
+            .unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
     db.connect(Role::Migrator).await
 }
@@ -422,8 +523,15 @@ async fn a_proposed_transition_waits_for_its_approval() {
     db.machine(&letter("2.0.0").replace(", proposed: true", "")).await;
     let new = draft(&store).await;
     store.fn_state_transition_apply(&post(new)).await.expect("approved in this version");
-    assert_eq!(codes(store.fn_state_transition_apply(&post(old)).await), [RS011], "the run's own version counts");
+    assert_eq!(
+        codes(store.fn_state_transition_apply(&post(old)).await),
+        [RS011],
+        "the run's own version counts"
+    );
     let held = a_move(old, "checked", "reader", "reviewer", "rpc:letter_check", json!({}));
     store.fn_state_transition_apply(&held).await.expect("the approved way is open");
-    assert!(start(&store, "letter@1.0.0", json!({})).await.is_err(), "no new runs of a version that is not active");
+    assert!(
+        start(&store, "letter@1.0.0", json!({})).await.is_err(),
+        "no new runs of a version that is not active"
+    );
 }

@@ -171,7 +171,7 @@ async fn a_restored_database_goes_on_where_it_stopped() {
     let mut admin = target.admin_options().connect().await.expect("the superuser");
     admin.execute("set session_replication_role = replica").await.expect("the superuser may");
     for (statement, code) in [
-        ("update fsm.run set state_code = 'stopped'", "RS015"),
+        ("update fsm.run set state_code = 'stopped'", "RS017"),
         ("delete from fsm.transition_log", "RS016"),
         ("truncate event.event_outbox", "RS016"),
     ] {

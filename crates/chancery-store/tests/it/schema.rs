@@ -15,9 +15,18 @@ use crate::support::letters;
 /// What a door reports: where, and which keyword. Schemas have no keyword, only the place.
 type Place = (String, String);
 
-async fn places(connection: &mut PgConnection, query: &'static str, schema: &Value, value: &Value) -> Vec<Place> {
-    let found: Value =
-        sqlx::query_scalar(query).bind(schema).bind(value).fetch_one(connection).await.expect("an answer");
+async fn places(
+    connection: &mut PgConnection,
+    query: &'static str,
+    schema: &Value,
+    value: &Value,
+) -> Vec<Place> {
+    let found: Value = sqlx::query_scalar(query)
+        .bind(schema)
+        .bind(value)
+        .fetch_one(connection)
+        .await
+        .expect("an answer");
     places_in(&found)
 }
 
@@ -35,8 +44,10 @@ const SCHEMA: &str = "select event.schema_problems($1) || $2";
 async fn every_keyword_stops_what_it_says() {
     let db = TestDb::new().await;
     let mut admin = db.superuser().await;
-    let nested = json!({ "properties": { "list": { "items": { "type": "integer", "minimum": 1 } } } });
-    let cases: Vec<(Value, Value, &[(&str, &str)])> = vec![
+    let nested =
+        json!({ "properties": { "list": { "items": { "type": "integer", "minimum": 1 } } } });
+    type Broken = &'static [(&'static str, &'static str)];
+    let cases: Vec<(Value, Value, Broken)> = vec![
         (json!({}), json!({ "any": [1, null] }), &[]),
         (json!({ "description": "words only" }), json!(1), &[]),
         (json!({ "type": "object" }), json!([]), &[("", "type")]),
@@ -54,11 +65,23 @@ async fn every_keyword_stops_what_it_says() {
         (json!({ "type": ["string", "integer"] }), json!(1.5), &[("", "type")]),
         (json!({ "required": ["a", "b"] }), json!({ "b": null }), &[("/a", "required")]),
         (json!({ "required": ["a"] }), json!([]), &[]),
-        (json!({ "properties": { "a": { "type": "string" } } }), json!({ "a": 1, "b": 1 }), &[("/a", "type")]),
+        (
+            json!({ "properties": { "a": { "type": "string" } } }),
+            json!({ "a": 1, "b": 1 }),
+            &[("/a", "type")],
+        ),
         (json!({ "properties": { "a": { "type": "string" } } }), json!("no object"), &[]),
-        (json!({ "additionalProperties": false }), json!({ "a": 1 }), &[("/a", "additionalProperties")]),
+        (
+            json!({ "additionalProperties": false }),
+            json!({ "a": 1 }),
+            &[("/a", "additionalProperties")],
+        ),
         (json!({ "additionalProperties": true }), json!({ "a": 1 }), &[]),
-        (json!({ "properties": { "a": {} }, "additionalProperties": false }), json!({ "a": 1 }), &[]),
+        (
+            json!({ "properties": { "a": {} }, "additionalProperties": false }),
+            json!({ "a": 1 }),
+            &[],
+        ),
         (
             json!({ "properties": { "a": {} }, "additionalProperties": false }),
             json!({ "A": 1 }),
@@ -88,7 +111,11 @@ async fn every_keyword_stops_what_it_says() {
         (json!({ "minItems": 1 }), json!([]), &[("", "minItems")]),
         (json!({ "maxItems": 1 }), json!([1, 2]), &[("", "maxItems")]),
         (json!({ "maxItems": 1 }), json!({ "a": 1, "b": 2 }), &[]),
-        (json!({ "items": { "type": "string" } }), json!(["a", 1, "b", null]), &[("/1", "type"), ("/3", "type")]),
+        (
+            json!({ "items": { "type": "string" } }),
+            json!(["a", 1, "b", null]),
+            &[("/1", "type"), ("/3", "type")],
+        ),
         (nested, json!({ "list": [1, 0, "x"] }), &[("/list/1", "minimum"), ("/list/2", "type")]),
         (
             json!({ "required": ["a/b"], "properties": { "~x": { "type": "null" } }, "additionalProperties": false }),
@@ -106,9 +133,19 @@ async fn every_keyword_stops_what_it_says() {
             places.sort();
             places
         };
-        let expected = sorted(expected.iter().map(|(at, rule)| ((*at).to_owned(), (*rule).to_owned())).collect());
-        assert_eq!(sorted(places(&mut admin, VALUE, &schema, &value).await), expected, "{schema} of {value}");
-        assert_eq!(places(&mut admin, SCHEMA, &schema, &json!([])).await, [], "{schema} is of the subset");
+        let expected = sorted(
+            expected.iter().map(|(at, rule)| ((*at).to_owned(), (*rule).to_owned())).collect(),
+        );
+        assert_eq!(
+            sorted(places(&mut admin, VALUE, &schema, &value).await),
+            expected,
+            "{schema} of {value}"
+        );
+        assert_eq!(
+            places(&mut admin, SCHEMA, &schema, &json!([])).await,
+            [],
+            "{schema} is of the subset"
+        );
     }
 }
 
@@ -148,7 +185,10 @@ async fn schemas_outside_the_subset_are_named_by_place() {
         (json!({ "description": 1 }), &["/description"]),
         (json!({ "items": [{ "type": "string" }] }), &["/items"]),
         (json!({ "items": { "items": { "not": {} } } }), &["/items/items/not"]),
-        (json!({ "properties": { "a/b~c": { "items": { "uniqueItems": true } } } }), &["/properties/a~1b~0c/items/uniqueItems"]),
+        (
+            json!({ "properties": { "a/b~c": { "items": { "uniqueItems": true } } } }),
+            &["/properties/a~1b~0c/items/uniqueItems"],
+        ),
         (json!({ "properties": { "oneOf": { "type": "string" }, "items": {} } }), &[]),
     ];
     for (schema, expected) in cases {
@@ -156,7 +196,8 @@ async fn schemas_outside_the_subset_are_named_by_place() {
         let found: BTreeSet<&str> = found.iter().map(|(at, _)| at.as_str()).collect();
         assert_eq!(found, expected.iter().copied().collect(), "{schema}");
         let in_the_model = schema_subset::violations(&schema);
-        let in_the_model: BTreeSet<&str> = in_the_model.iter().map(|violation| violation.pointer.as_str()).collect();
+        let in_the_model: BTreeSet<&str> =
+            in_the_model.iter().map(|violation| violation.pointer.as_str()).collect();
         assert_eq!(in_the_model, found, "the model says the same of {schema}");
     }
     // Only the database knows what its regular expressions look like.
@@ -170,13 +211,14 @@ async fn schemas_outside_the_subset_are_named_by_place() {
 #[tokio::test]
 async fn the_database_validates_as_the_specification_says() {
     let db = TestDb::new().await;
-    let mut random = StdRng::seed_from_u64(2_020_12);
+    let mut random = StdRng::seed_from_u64(202_012);
     let mut pairs: Vec<(Value, Value)> = Vec::new();
     for _ in 0..500 {
         let schema = schema(&mut random, 3);
         pairs.extend((0..4).map(|_| (schema.clone(), value(&mut random, 3))));
     }
-    let documents: Vec<Value> = pairs.iter().map(|(schema, value)| json!([schema, value])).collect();
+    let documents: Vec<Value> =
+        pairs.iter().map(|(schema, value)| json!([schema, value])).collect();
     let found: Vec<(Value, Value)> = sqlx::query_as(
         "select event.value_problems(e.pair -> 0, e.pair -> 1), event.schema_problems(e.pair -> 0)
            from jsonb_array_elements($1) with ordinality e (pair, n) order by e.n",
@@ -197,7 +239,11 @@ async fn the_database_validates_as_the_specification_says() {
         assert!(reported.is_subset(&broken), "{schema} of {value}: {problems} against {broken:?}");
         valid += usize::from(broken.is_empty());
     }
-    assert!((400..1_800).contains(&valid), "{valid} of {} values are valid: both verdicts are well represented", pairs.len());
+    assert!(
+        (400..1_800).contains(&valid),
+        "{valid} of {} values are valid: both verdicts are well represented",
+        pairs.len()
+    );
 }
 
 /// The keywords of the subset, straight from JSON Schema 2020-12 (validation, sections 6.1 to 6.5; core, section 10.3).
@@ -207,7 +253,10 @@ mod specification {
     pub(super) fn validate(schema: &Value, value: &Value, at: &str, broken: &mut BTreeSet<Place>) {
         let below = |token: &str| format!("{at}/{}", token.replace('~', "~0").replace('/', "~1"));
         let keyword = |name: &str| schema.get(name);
-        let size = |name: &str| keyword(name).map(|size| usize::try_from(size.as_u64().expect("a size")).expect("small"));
+        let size = |name: &str| {
+            keyword(name)
+                .map(|size| usize::try_from(size.as_u64().expect("a size")).expect("small"))
+        };
         let mut rule = |name: &str, holds: bool| {
             if !holds {
                 broken.insert((at.to_owned(), name.to_owned()));
@@ -216,7 +265,10 @@ mod specification {
         if let Some(types) = keyword("type") {
             let single = std::slice::from_ref(types);
             let types = types.as_array().map_or(single, Vec::as_slice);
-            rule("type", types.iter().any(|name| is_of_type(value, name.as_str().expect("a name"))));
+            rule(
+                "type",
+                types.iter().any(|name| is_of_type(value, name.as_str().expect("a name"))),
+            );
         }
         if let Some(allowed) = keyword("enum") {
             rule("enum", allowed.as_array().expect("a list").iter().any(|one| equal(one, value)));
@@ -225,15 +277,22 @@ mod specification {
             rule("const", equal(only, value));
         }
         if let Some(number) = value.as_f64() {
-            rule("minimum", keyword("minimum").is_none_or(|bound| number >= bound.as_f64().expect("a number")));
-            rule("maximum", keyword("maximum").is_none_or(|bound| number <= bound.as_f64().expect("a number")));
+            rule(
+                "minimum",
+                keyword("minimum").is_none_or(|bound| number >= bound.as_f64().expect("a number")),
+            );
+            rule(
+                "maximum",
+                keyword("maximum").is_none_or(|bound| number <= bound.as_f64().expect("a number")),
+            );
         }
         if let Some(text) = value.as_str() {
             let length = text.chars().count();
             rule("minLength", size("minLength").is_none_or(|bound| length >= bound));
             rule("maxLength", size("maxLength").is_none_or(|bound| length <= bound));
             let matches = |pattern: &Value| {
-                let known = PATTERNS.iter().find(|(text, _)| pattern == text).expect("a known pattern");
+                let known =
+                    PATTERNS.iter().find(|(text, _)| pattern == text).expect("a known pattern");
                 known.1(text)
             };
             rule("pattern", keyword("pattern").is_none_or(matches));
@@ -284,11 +343,14 @@ mod specification {
         match (one, other) {
             (Value::Number(one), Value::Number(other)) => one.as_f64() == other.as_f64(),
             (Value::Array(one), Value::Array(other)) => {
-                one.len() == other.len() && one.iter().zip(other).all(|(one, other)| equal(one, other))
+                one.len() == other.len()
+                    && one.iter().zip(other).all(|(one, other)| equal(one, other))
             }
             (Value::Object(one), Value::Object(other)) => {
                 one.len() == other.len()
-                    && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| equal(one, other)))
+                    && one
+                        .iter()
+                        .all(|(name, one)| other.get(name).is_some_and(|other| equal(one, other)))
             }
             _ => one == other,
         }
@@ -322,7 +384,9 @@ fn value(random: &mut StdRng, depth: u32) -> Value {
         3 => json!(random.gen_range(-2..3)),
         4 => {
             let length = random.gen_range(0..4);
-            Value::String((0..length).map(|_| chosen(random, &['a', 'b', '1', 'ö', '😀'])).collect())
+            Value::String(
+                (0..length).map(|_| chosen(random, &['a', 'b', '1', 'ö', '😀'])).collect(),
+            )
         }
         5 => (0..random.gen_range(0..4)).map(|_| value(random, depth - 1)).collect(),
         _ => {
@@ -379,7 +443,8 @@ fn schema(random: &mut StdRng, depth: u32) -> Value {
         if random.gen_bool(0.5) {
             let mut properties = Map::new();
             for _ in 0..random.gen_range(0..5) {
-                properties.insert(chosen(random, &NAMES).to_owned(), self::schema(random, depth - 1));
+                properties
+                    .insert(chosen(random, &NAMES).to_owned(), self::schema(random, depth - 1));
             }
             say("properties", Value::Object(properties));
         }
@@ -412,12 +477,21 @@ async fn denied_keys_are_found_at_any_depth() {
     for key in schema_subset::DENIED_KEYS {
         let hidden = json!({ "list": [[{ "deep": { key.to_uppercase(): "s3cr3t" } }]] });
         let found = breaks(&mut admin, &hidden).await;
-        assert_eq!(found, json!([{ "rule": "denied_keys", "keys": [key.to_uppercase()] }]), "{key}");
+        assert_eq!(
+            found,
+            json!([{ "rule": "denied_keys", "keys": [key.to_uppercase()] }]),
+            "{key}"
+        );
         assert!(!found.to_string().contains("s3cr3t"));
     }
     let several = json!({ "token": 1, "a": { "body": 2, "token": 3 } });
-    assert_eq!(breaks(&mut admin, &several).await, json!([{ "rule": "denied_keys", "keys": ["body", "token"] }]));
-    for harmless in [json!({}), json!({ "bodyguard": "token", "list": ["password"], "content_ref": "IU-1" })] {
+    assert_eq!(
+        breaks(&mut admin, &several).await,
+        json!([{ "rule": "denied_keys", "keys": ["body", "token"] }])
+    );
+    for harmless in
+        [json!({}), json!({ "bodyguard": "token", "list": ["password"], "content_ref": "IU-1" })]
+    {
         assert_eq!(breaks(&mut admin, &harmless).await, json!([]), "{harmless}");
     }
 }
@@ -431,7 +505,10 @@ async fn a_payload_has_a_limit() {
     let fits = json!({ "a": "x".repeat(16_384 - envelope) });
     assert_eq!(breaks(&mut admin, &fits).await, json!([]));
     let too_large = json!({ "a": "x".repeat(16_384 - envelope + 1) });
-    assert_eq!(breaks(&mut admin, &too_large).await, json!([{ "rule": "max_bytes", "given": 16_385 }]));
+    assert_eq!(
+        breaks(&mut admin, &too_large).await,
+        json!([{ "rule": "max_bytes", "given": 16_385 }])
+    );
     // Bytes, not characters.
     let wide = json!({ "a": "ệ".repeat(16_384 / 3) });
     assert_eq!(breaks(&mut admin, &wide).await[0]["rule"], json!("max_bytes"));

@@ -229,12 +229,12 @@ async fn every_moved_row_is_named() {
     let mut scene = Scene::new().await;
     let (run, other) = (scene.run, scene.other);
     let log = |seq: i64| format!("run_id = '{run}' and seq = {seq}");
-    let copy = |run_id: &str, seq: &str, key: &str| {
+    let copy = |changes: &str, seq: i64| {
         format!(
-            "insert into fsm.transition_log select {run_id}, {seq}, gen_random_uuid(), run_kind, state_machine_id, transition_id,
-                    from_state, to_state, principal, actor_class, trigger_kind, trigger_ref, reason, evidence, event_type,
-                    artefact_digest, {key}, key_id, signature, at, prev_hash, hash
-               from fsm.transition_log where run_id = '{run}'"
+            "insert into fsm.transition_log
+             select (jsonb_populate_record(l, jsonb_build_object('log_id', gen_random_uuid(), {changes}))).*
+               from fsm.transition_log l where {}",
+            log(seq)
         )
     };
     let cases: Vec<(&str, Vec<String>, Option<i64>)> = vec![
@@ -268,10 +268,10 @@ async fn every_moved_row_is_named() {
             None,
         ),
         ("the run dropped", vec![format!("delete from fsm.run where run_id = '{run}'")], None),
-        ("a row added behind", vec![copy("run_id", "6", "'again'") + " and seq = 5"], Some(6)),
+        ("a row added behind", vec![copy("'seq', 6, 'idempotency_key', 'again'", 5)], Some(6)),
         (
             "a row added far behind",
-            vec![copy("run_id", "600", "'again'") + " and seq = 5"],
+            vec![copy("'seq', 600, 'idempotency_key', 'again'", 5)],
             Some(600),
         ),
         (
@@ -299,14 +299,12 @@ async fn every_moved_row_is_named() {
         assert!(names(&found, run, seq), "{name}: {found:?}");
     }
     let stranger = Uuid::now_v7();
-    let found = scene
-        .after(&[copy(&format!("'{stranger}'"), "seq", "idempotency_key") + " and seq = 1"])
-        .await;
+    let found = scene.after(&[copy(&format!("'run_id', '{stranger}'"), 1)]).await;
     assert!(names(&found, stranger, None), "the log of a run that is not there: {found:?}");
     let found = scene
         .after(&[format!(
-            "insert into fsm.run select '{}', state_machine_id, state_code, facet, seq, head_hash, parent_run_id, data, started_by,
-                    trace_id, correlation_id, created_at, last_transition_at from fsm.run where run_id = '{run}'",
+            "insert into fsm.run select (jsonb_populate_record(r, jsonb_build_object('run_id', '{}'))).*
+               from fsm.run r where run_id = '{run}'",
             Uuid::nil()
         )])
         .await;

@@ -31,14 +31,17 @@ async fn key_files_are_their_owners_alone() {
 
     for open in [0o640, 0o604, 0o622] {
         fs::set_permissions(&path, fs::Permissions::from_mode(open)).expect("its owner may");
-        let refused = Actor::open(&people.store, &people.keystore, "amy").await.expect_err("others can reach it");
+        let refused = Actor::open(&people.store, &people.keystore, "amy")
+            .await
+            .expect_err("others can reach it");
         assert!(matches!(refused, chancery_engine::Error::Key(_)), "{refused}");
         assert!(!refused.to_string().contains(&hex::encode(own.key.as_bytes())));
     }
     fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).expect("its owner may");
     people.actor("amy").await;
     fs::write(&path, "not a key").expect("its owner may");
-    let refused = Actor::open(&people.store, &people.keystore, "amy").await.expect_err("no key in it");
+    let refused =
+        Actor::open(&people.store, &people.keystore, "amy").await.expect_err("no key in it");
     assert!(matches!(refused, chancery_engine::Error::Key(_)), "{refused}");
 }
 
@@ -47,7 +50,10 @@ async fn key_files_are_their_owners_alone() {
 async fn a_refused_key_leaves_no_file() {
     let people = People::new().await;
     for name in ["nobody", "../bob", "/etc"] {
-        assert_eq!(codes(of_the_database(new_key(&people.operator, &people.keystore, name, None).await)), [RI001]);
+        assert_eq!(
+            codes(of_the_database(new_key(&people.operator, &people.keystore, name, None).await)),
+            [RI001]
+        );
     }
     let mut names: Vec<String> = fs::read_dir(people.folder.path().join("keys"))
         .expect("the keystore")
@@ -64,13 +70,17 @@ async fn whole_database(admin: &mut PgConnection) -> String {
             .fetch_all(&mut *admin)
             .await
             .expect("tables");
-    assert!(tables.iter().any(|table| table == "identity.signing_key") && tables.iter().any(|table| table == "pg_authid"));
+    assert!(
+        tables.iter().any(|table| table == "identity.signing_key")
+            && tables.iter().any(|table| table == "pg_authid")
+    );
     let mut dump = String::new();
     for table in tables {
-        let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!("select t::text from {table} t")))
-            .fetch_all(&mut *admin)
-            .await
-            .unwrap_or_else(|error| panic!("{table}: {error}"));
+        let rows: Vec<String> =
+            sqlx::query_scalar(AssertSqlSafe(format!("select t::text from {table} t")))
+                .fetch_all(&mut *admin)
+                .await
+                .unwrap_or_else(|error| panic!("{table}: {error}"));
         dump.extend(rows);
     }
     dump
@@ -100,7 +110,11 @@ async fn nothing_private_is_in_the_database() {
     for options in options {
         let url = options.to_url_lossy();
         let password = url.password().expect("every login has one");
-        assert!(password.len() > 40 && !dump.contains(password), "the password of {}", url.username());
+        assert!(
+            password.len() > 40 && !dump.contains(password),
+            "the password of {}",
+            url.username()
+        );
     }
 }
 
@@ -118,7 +132,11 @@ async fn nothing_private_is_shown() {
     }
     for options in [target.admin_options(), target.options(role).expect("options")] {
         let url = options.to_url_lossy();
-        assert!(!shown.contains(url.password().expect("a password")), "the password of {} is shown", url.username());
+        assert!(
+            !shown.contains(url.password().expect("a password")),
+            "the password of {} is shown",
+            url.username()
+        );
     }
 }
 

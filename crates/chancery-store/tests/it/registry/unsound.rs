@@ -107,7 +107,10 @@ async fn an_unsound_machine_is_refused_by_what_is_wrong_with_it() {
         ),
         (
             "a derived state that stands for no floor state",
-            |d| state(d, "held")["derived"] = json!({ "floor_equivalent": "levitating", "justification": "none" }),
+            |d| {
+                state(d, "held")["derived"] =
+                    json!({ "floor_equivalent": "levitating", "justification": "none" })
+            },
             json!({ "floor_equivalents_unknown": ["held"] }),
         ),
     ];
@@ -121,7 +124,9 @@ async fn an_unsound_machine_is_refused_by_what_is_wrong_with_it() {
             let mut facts = refused(apply(&operator, &broken, activate).await, RS020);
             assert_eq!(facts["machine"], "letter@1.0.0", "{name}");
             facts.as_object_mut().expect("facts").remove("machine");
-            for names in facts.as_object_mut().expect("facts").values_mut().filter_map(Value::as_array_mut) {
+            for names in
+                facts.as_object_mut().expect("facts").values_mut().filter_map(Value::as_array_mut)
+            {
                 names.sort_by_key(Value::to_string);
             }
             assert_eq!(facts, expected, "{name}");
@@ -135,18 +140,25 @@ async fn an_unsound_machine_is_refused_by_what_is_wrong_with_it() {
 async fn a_document_that_does_not_fit_is_not_stored() {
     let cases: [(&str, Break); 12] = [
         ("a row to a state that is not there", |d| set_on_rows(d, "hold", "to", &json!("limbo"))),
-        ("a row from a state that is not there", |d| set_on_rows(d, "hold", "from", &json!("limbo"))),
-        ("a way back to a state that is not there", |d| set_on_rows(d, "hold", "rollback_to", &json!("limbo"))),
+        ("a row from a state that is not there", |d| {
+            set_on_rows(d, "hold", "from", &json!("limbo"))
+        }),
+        ("a way back to a state that is not there", |d| {
+            set_on_rows(d, "hold", "rollback_to", &json!("limbo"))
+        }),
         ("an actor class that is not there", |d| set_on_rows(d, "hold", "actor", &json!("ghost"))),
         ("a trigger of another kind", |d| set_on_rows(d, "hold", "trigger_kind", &json!("whim"))),
-        ("an event that is not declared", |d| set_on_rows(d, "hold", "event", &json!("letter.vanished"))),
+        ("an event that is not declared", |d| {
+            set_on_rows(d, "hold", "event", &json!("letter.vanished"))
+        }),
         ("a state twice", |d| {
             let again = state(d, "held").clone();
             list(d, "states").push(again);
         }),
         ("a semantic class that is not there", |d| state(d, "held")["class"] = json!("bored")),
         ("a derived state without its reason", |d| {
-            state(d, "held")["derived"] = json!({ "floor_equivalent": "waiting", "justification": " " });
+            state(d, "held")["derived"] =
+                json!({ "floor_equivalent": "waiting", "justification": " " });
         }),
         ("a version that is none", |d| d["version"] = json!("newest")),
         ("no name", |d| d["machine"] = Value::Null),
@@ -161,7 +173,13 @@ async fn a_document_that_does_not_fit_is_not_stored() {
         let answer = apply(&operator, &broken, true).await;
         assert!(answer.is_err(), "{name}: {answer:?}");
     }
-    for nonsense in [json!(null), json!([]), json!("letter"), json!({}), json!({ "machine": "letter", "version": "1.0.0" })] {
+    for nonsense in [
+        json!(null),
+        json!([]),
+        json!("letter"),
+        json!({}),
+        json!({ "machine": "letter", "version": "1.0.0" }),
+    ] {
         assert!(apply(&operator, &nonsense, true).await.is_err(), "{nonsense}");
     }
     assert_eq!(before, db.fingerprint().await, "nothing changed");
@@ -170,8 +188,17 @@ async fn a_document_that_does_not_fit_is_not_stored() {
 /// FSM-10: a step or task machine holds each of the nine floor states verbatim.
 #[tokio::test]
 async fn the_floor_is_whole() {
-    const FLOOR: [&str; 9] =
-        ["not_started", "ready", "in_progress", "waiting", "blocked", "overdue", "failed", "cannot_complete", "completed"];
+    const FLOOR: [&str; 9] = [
+        "not_started",
+        "ready",
+        "in_progress",
+        "waiting",
+        "blocked",
+        "overdue",
+        "failed",
+        "cannot_complete",
+        "completed",
+    ];
     type Change = fn(&mut Value, &str);
     let changes: [(&str, Change); 4] = [
         ("is missing", without_state),
@@ -179,9 +206,12 @@ async fn the_floor_is_whole() {
             let other = if state(d, code)["class"] == "red" { "wait" } else { "red" };
             state(d, code)["class"] = json!(other);
         }),
-        ("has another colour", |d, code| state(d, code)["color"] = json!("ui.traffic_light.purple")),
+        ("has another colour", |d, code| {
+            state(d, code)["color"] = json!("ui.traffic_light.purple")
+        }),
         ("is said to be derived", |d, code| {
-            state(d, code)["derived"] = json!({ "floor_equivalent": code, "justification": "it is itself" });
+            state(d, code)["derived"] =
+                json!({ "floor_equivalent": code, "justification": "it is itself" });
         }),
     ];
     let db = TestDb::new().await;
@@ -193,7 +223,11 @@ async fn the_floor_is_whole() {
                 let mut broken = shipped_document(machine);
                 change(&mut broken, code);
                 let facts = refused(apply(&operator, &broken, false).await, RS020);
-                assert_eq!(facts["floor_states_missing"], json!([code]), "{machine}: {code} {what}");
+                assert_eq!(
+                    facts["floor_states_missing"],
+                    json!([code]),
+                    "{machine}: {code} {what}"
+                );
             }
         }
     }
@@ -209,12 +243,17 @@ async fn an_extra_state_is_derived() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
     let before = db.fingerprint().await;
-    for (machine, code) in [("step", "cancelled"), ("task", "cancelled"), ("workflow_run", "paused")] {
+    for (machine, code) in
+        [("step", "cancelled"), ("task", "cancelled"), ("workflow_run", "paused")]
+    {
         let mut broken = shipped_document(machine);
         assert!(!state(&mut broken, code)["derived"].is_null(), "{machine}: {code} ships derived");
         state(&mut broken, code)["derived"] = Value::Null;
         let facts = refused(apply(&operator, &broken, false).await, RS020);
-        assert_eq!(facts, json!({ "machine": format!("{machine}@1.0.0"), "underived_extra_states": [code] }));
+        assert_eq!(
+            facts,
+            json!({ "machine": format!("{machine}@1.0.0"), "underived_extra_states": [code] })
+        );
     }
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
@@ -231,11 +270,17 @@ async fn a_name_belongs_to_one_scope() {
         let mut posing = posing.clone();
         posing["version"] = json!(version);
         let facts = refused(apply(&operator, &posing, true).await, RS020);
-        assert_eq!(facts, json!({ "machine": format!("birth_permit@{version}"), "name_is_taken_by_scope": "birth_permit" }));
+        assert_eq!(
+            facts,
+            json!({ "machine": format!("birth_permit@{version}"), "name_is_taken_by_scope": "birth_permit" })
+        );
     }
     let mut swallowing = shipped_document("birth_permit");
     swallowing["machine"] = json!("letter");
-    assert_eq!(refused(apply(&operator, &swallowing, false).await, RS020)["name_is_taken_by_scope"], "custom");
+    assert_eq!(
+        refused(apply(&operator, &swallowing, false).await, RS020)["name_is_taken_by_scope"],
+        "custom"
+    );
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
 
@@ -248,13 +293,18 @@ async fn an_event_type_keeps_its_meaning() {
     let other = document(&LETTER.replace("machine: letter", "machine: postcard"));
     let changes: [Break; 4] = [
         |event| event["schema"] = json!({ "type": "object", "required": ["stamp"] }),
-        |event| event["schema"]["properties"]["carrier"]["enum"] = json!(["post", "courier", "dove"]),
+        |event| {
+            event["schema"]["properties"]["carrier"]["enum"] = json!(["post", "courier", "dove"])
+        },
         |event| event["stream"] = json!("alert"),
         |event| event["lane"] = json!("delayed"),
     ];
     for change in changes {
         let mut other = other.clone();
-        let event = list(&mut other, "events").iter_mut().find(|event| event["type"] == "letter.posted").expect("an event");
+        let event = list(&mut other, "events")
+            .iter_mut()
+            .find(|event| event["type"] == "letter.posted")
+            .expect("an event");
         let registered = event["schema"].clone();
         change(event);
         let facts = refused(apply(&operator, &other, true).await, RE005);
@@ -271,8 +321,7 @@ async fn an_event_type_has_a_schema_of_the_subset() {
     let operator = db.store(Role::Migrator);
     let before = db.fingerprint().await;
     let mut document = document(LETTER);
-    list(&mut document, "events")[1]["schema"] =
-        json!({ "type": "object", "properties": { "n": { "type": "number", "multipleOf": 2 } }, "oneOf": [] });
+    list(&mut document, "events")[1]["schema"] = json!({ "type": "object", "properties": { "n": { "type": "number", "multipleOf": 2 } }, "oneOf": [] });
     let facts = refused(apply(&operator, &document, true).await, RE003);
     let at = json!([
         { "at": "/oneOf", "why": "outside the subset" },
