@@ -50,8 +50,11 @@ impl Ground {
         let target = Target::managed(&server.cluster)?.with_database(database);
         target.migrate().await?;
         let operator = Store::open(&target, Role::Migrator)?;
-        operator.fn_principal_add("bench", "service", &["executor_worker".to_owned()], None).await?;
-        let file = File::parse(include_str!("../pendulum.yaml")).context("the benchmark's machine")?;
+        operator
+            .fn_principal_add("bench", "service", &["executor_worker".to_owned()], None)
+            .await?;
+        let file =
+            File::parse(include_str!("../pendulum.yaml")).context("the benchmark's machine")?;
         registry::apply_definition(&operator, &Definition::from(&file), "bench", true).await?;
         operator.close().await;
         let mut ground = Self { target, runs: Vec::with_capacity(runs) };

@@ -58,13 +58,27 @@ impl Course {
         Ok(Self { log_rows, ground, limit: hanging.clone(), engine: hanging })
     }
 
-    async fn pair(&mut self, clients: usize, batched: bool, time: Duration, engine_first: bool) -> Result<(Slice, Slice)> {
+    async fn pair(
+        &mut self,
+        clients: usize,
+        batched: bool,
+        time: Duration,
+        engine_first: bool,
+    ) -> Result<(Slice, Slice)> {
         if engine_first {
-            let engine = slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?;
-            Ok((slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?, engine))
+            let engine =
+                slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?;
+            Ok((
+                slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?,
+                engine,
+            ))
         } else {
-            let limit = slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?;
-            Ok((limit, slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?))
+            let limit =
+                slice(&self.ground, Side::Limit, clients, batched, time, &mut self.limit).await?;
+            Ok((
+                limit,
+                slice(&self.ground, Side::Engine, clients, batched, time, &mut self.engine).await?,
+            ))
         }
     }
 }
@@ -92,7 +106,18 @@ async fn measure(courses: &mut [Course], arguments: &Arguments) -> Result<Vec<Va
     let time = Duration::from_secs_f64(arguments.seconds);
     tell(&format!(
         "{:>9} {:>7} {:>6} | {:>8} {:>8} {:>5} | {:>8} {:>8} | {:>7} {:>7} | {:>7} {:>7}",
-        "log rows", "clients", "mode", "limit/s", "engine/s", "ratio", "p99 lim", "p99 eng", "commits", "commits", "WAL lim", "WAL eng"
+        "log rows",
+        "clients",
+        "mode",
+        "limit/s",
+        "engine/s",
+        "ratio",
+        "p99 lim",
+        "p99 eng",
+        "commits",
+        "commits",
+        "WAL lim",
+        "WAL eng"
     ));
     let modes: &[bool] = if arguments.single_only { &[false] } else { &[false, true] };
     let mut figures = Vec::new();
@@ -149,18 +174,34 @@ fn ratio(pair: &(Slice, Slice)) -> f64 {
 fn verdicts(figures: &[Value]) {
     tell("");
     let find = |log_rows: u64, clients: u64, batched: bool| {
-        figures.iter().find(|f| f["log_rows"] == log_rows && f["clients"] == clients && f["batched"] == batched)
+        figures.iter().find(|f| {
+            f["log_rows"] == log_rows && f["clients"] == clients && f["batched"] == batched
+        })
     };
-    let speed = |figure: Option<&Value>| figure.and_then(|f| f["engine_median_per_second"].as_f64());
+    let speed =
+        |figure: Option<&Value>| figure.and_then(|f| f["engine_median_per_second"].as_f64());
     for clients in [8, 32] {
         if let Some(figure) = find(0, clients, false) {
-            tell(&format!("engine / limit at {clients} clients: {:.2} (asked: 0.80)", figure["ratio"].as_f64().unwrap_or_default()));
+            tell(&format!(
+                "engine / limit at {clients} clients: {:.2} (asked: 0.80)",
+                figure["ratio"].as_f64().unwrap_or_default()
+            ));
         }
-        if let (Some(single), Some(batch)) = (speed(find(0, clients, false)), speed(find(0, clients, true))) {
-            tell(&format!("batches of 50 / single at {clients} clients: {:.1} (asked: 3)", batch / single));
+        if let (Some(single), Some(batch)) =
+            (speed(find(0, clients, false)), speed(find(0, clients, true)))
+        {
+            tell(&format!(
+                "batches of 50 / single at {clients} clients: {:.1} (asked: 3)",
+                batch / single
+            ));
         }
-        if let (Some(empty), Some(full)) = (speed(find(0, clients, false)), speed(find(1_000_000, clients, false))) {
-            tell(&format!("cost with a million log rows at {clients} clients: {:.2} × (asked: at most 1.15)", empty / full));
+        if let (Some(empty), Some(full)) =
+            (speed(find(0, clients, false)), speed(find(1_000_000, clients, false)))
+        {
+            tell(&format!(
+                "cost with a million log rows at {clients} clients: {:.2} × (asked: at most 1.15)",
+                empty / full
+            ));
         }
     }
 }

@@ -52,7 +52,9 @@ pub(crate) async fn slice(
 ) -> Result<Slice> {
     let connections = u32::try_from(clients)?;
     let way = std::sync::Arc::new(match side {
-        Side::Engine => Way::Engine(Store::with_connections(&ground.target, Role::App, connections)?),
+        Side::Engine => {
+            Way::Engine(Store::with_connections(&ground.target, Role::App, connections)?)
+        }
         Side::Limit => {
             let options = PgPoolOptions::new().max_connections(connections);
             Way::Limit(options.connect_lazy_with(ground.target.options(Role::App)?))
@@ -100,7 +102,9 @@ pub(crate) async fn slice(
         let (mine, done, mut times) = task.await??;
         moves += done;
         latencies.append(&mut times);
-        for (slot, (_, right)) in pendulums.on_the_right.iter_mut().skip(client).step_by(clients).zip(&mine) {
+        for (slot, (_, right)) in
+            pendulums.on_the_right.iter_mut().skip(client).step_by(clients).zip(&mine)
+        {
             *slot = *right;
         }
     }
@@ -111,7 +115,8 @@ pub(crate) async fn slice(
     }
     let after = ground.counters().await?;
     latencies.sort_unstable();
-    let p99 = latencies.get(latencies.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default();
+    let p99 =
+        latencies.get(latencies.len().saturating_sub(1) * 99 / 100).copied().unwrap_or_default();
     #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark fit a double")]
     Ok(Slice {
         moves,
@@ -134,9 +139,11 @@ struct Swings {
 impl Swings {
     /// One call: one move, or a batch of them.
     async fn swing(&mut self, way: &Way, batched: bool) -> Result<Duration> {
-        let picked: Vec<usize> = (0..self.at_once).map(|n| (self.next + n) % self.mine.len()).collect();
+        let picked: Vec<usize> =
+            (0..self.at_once).map(|n| (self.next + n) % self.mine.len()).collect();
         self.next += self.at_once;
-        let moves: Vec<Move> = picked.iter().map(|&n| pendulum_move(self.mine[n].0, self.mine[n].1)).collect();
+        let moves: Vec<Move> =
+            picked.iter().map(|&n| pendulum_move(self.mine[n].0, self.mine[n].1)).collect();
         let begun = Instant::now();
         match (way, batched) {
             (Way::Engine(store), false) => {
@@ -144,7 +151,10 @@ impl Swings {
             }
             (Way::Engine(store), true) => {
                 let reports = store.fn_state_transition_apply_batch(&moves).await?;
-                anyhow::ensure!(reports.iter().all(|report| report.ok), "a move of the benchmark was refused");
+                anyhow::ensure!(
+                    reports.iter().all(|report| report.ok),
+                    "a move of the benchmark was refused"
+                );
             }
             (Way::Limit(pool), false) => {
                 let written = sqlx::query(include_str!("../sql/limit_move.sql"))
@@ -165,7 +175,10 @@ impl Swings {
                     .bind(keys)
                     .execute(pool)
                     .await?;
-                anyhow::ensure!(written.rows_affected() == moves.len() as u64, "the limit wrote too little");
+                anyhow::ensure!(
+                    written.rows_affected() == moves.len() as u64,
+                    "the limit wrote too little"
+                );
             }
         }
         let elapsed = begun.elapsed();

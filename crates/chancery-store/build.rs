@@ -13,8 +13,13 @@ fn main() {
     files.sort();
     let mut out = String::from("pub(crate) static FILES: &[(&str, &str)] = &[\n");
     for file in &files {
-        let name = file.strip_prefix(&root).expect("collected below the root").to_str().expect("plain names");
-        writeln!(out, "    ({name:?}, include_str!({:?})),", file.display().to_string()).expect("a string");
+        let name = file
+            .strip_prefix(&root)
+            .expect("collected below the root")
+            .to_str()
+            .expect("plain names");
+        writeln!(out, "    ({name:?}, include_str!({:?})),", file.display().to_string())
+            .expect("a string");
     }
     out.push_str("];\n");
     let target = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("bundle.rs");

@@ -55,7 +55,11 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
                 if let Some(done) = replay.take() {
                     done.finish(&mut report);
                 }
-                let facts = if row.run_kind == "custom" { runs.seek(row.run_id, &mut report).await? } else { None };
+                let facts = if row.run_kind == "custom" {
+                    runs.seek(row.run_id, &mut report).await?
+                } else {
+                    None
+                };
                 replay = Some(Replay::new(row.run_id, &row.run_kind, facts));
             }
             let current = replay.as_mut().expect("set just above");
@@ -133,7 +137,10 @@ impl Report {
             run_id: run.run_id,
             seq: None,
             rule: "every_run_has_a_log",
-            what: format!("the run is in {} at seq {} and the log knows nothing of it", run.state, run.seq),
+            what: format!(
+                "the run is in {} at seq {} and the log knows nothing of it",
+                run.state, run.seq
+            ),
         });
     }
 }
@@ -152,7 +159,16 @@ struct Replay {
 
 impl Replay {
     fn new(run_id: Uuid, run_kind: &str, facts: Option<RunFacts>) -> Self {
-        Self { run_id, custom: run_kind == "custom", facts, seq: 0, state: None, hash: None, facet: None, at_micros: 0 }
+        Self {
+            run_id,
+            custom: run_kind == "custom",
+            facts,
+            seq: 0,
+            state: None,
+            hash: None,
+            facet: None,
+            at_micros: 0,
+        }
     }
 
     fn step(&mut self, row: &LogRow, signers: &Signers, report: &mut Report) {
@@ -163,16 +179,25 @@ impl Replay {
             wrong("seq_is_dense", format!("seq {} follows {}", row.seq, self.seq));
         }
         if row.from_state != self.state {
-            wrong("states_link", format!("the row leaves {:?}, the one before entered {:?}", row.from_state, self.state));
+            wrong(
+                "states_link",
+                format!(
+                    "the row leaves {:?}, the one before entered {:?}",
+                    row.from_state, self.state
+                ),
+            );
         }
         if row.prev_hash != self.hash {
             wrong("hashes_link", "the row does not carry the hash of the one before it".to_owned());
         }
         if row.hash != row.expected_hash() {
-            wrong("hash_is_of_the_row", "a column of the row was changed after it was written".to_owned());
+            wrong(
+                "hash_is_of_the_row",
+                "a column of the row was changed after it was written".to_owned(),
+            );
         }
-        let canonical_evidence =
-            serde_json::from_str::<Value>(&row.evidence).is_ok_and(|v| canonical::to_string(&v) == row.evidence);
+        let canonical_evidence = serde_json::from_str::<Value>(&row.evidence)
+            .is_ok_and(|v| canonical::to_string(&v) == row.evidence);
         if !canonical_evidence {
             wrong("evidence_is_canonical", "the evidence is not RFC 8785 JSON".to_owned());
         }
@@ -180,7 +205,10 @@ impl Replay {
             && let Some(facts) = &self.facts
             && row.artefact_digest.as_deref() != Some(birth_digest(facts).as_slice())
         {
-            wrong("birth_facts_are_unchanged", "what the run was born with is not what its birth row says".to_owned());
+            wrong(
+                "birth_facts_are_unchanged",
+                "what the run was born with is not what its birth row says".to_owned(),
+            );
         }
         let data = (row.seq == 1).then(|| self.facts.as_ref().map(|f| &f.data)).flatten();
         match signers.check(row, data) {
@@ -200,20 +228,33 @@ impl Replay {
         }
         let what = match &self.facts {
             None => Some("the log has moves of a run that does not exist".to_owned()),
-            Some(f) if f.seq != self.seq || Some(&f.state) != self.state.as_ref() || f.head_hash != self.hash => {
+            Some(f)
+                if f.seq != self.seq
+                    || Some(&f.state) != self.state.as_ref()
+                    || f.head_hash != self.hash =>
+            {
                 let state = self.state.unwrap_or_default();
-                Some(format!("the run is in {} at seq {}, its log ends in {state} at seq {}", f.state, f.seq, self.seq))
+                Some(format!(
+                    "the run is in {} at seq {}, its log ends in {state} at seq {}",
+                    f.state, f.seq, self.seq
+                ))
             }
-            Some(f) if f.facet != self.facet => {
-                Some(format!("the run's facet is {:?}, its log ends with {:?}", f.facet, self.facet))
-            }
+            Some(f) if f.facet != self.facet => Some(format!(
+                "the run's facet is {:?}, its log ends with {:?}",
+                f.facet, self.facet
+            )),
             Some(f) if f.last_transition_at_micros != self.at_micros => {
                 Some("the run's last move has another time than its last log row".to_owned())
             }
             Some(_) => None,
         };
         if let Some(what) = what {
-            report.mismatches.push(Mismatch { run_id: self.run_id, seq: None, rule: "state_equals_log", what });
+            report.mismatches.push(Mismatch {
+                run_id: self.run_id,
+                seq: None,
+                rule: "state_equals_log",
+                what,
+            });
         }
     }
 }
@@ -242,7 +283,8 @@ impl Signers {
         let keys = store.signing_keys().await?.into_iter().map(|key| (key.key_id, key)).collect();
         let kinds = store.kinds_that_sign().await?;
         let principals = store.principals().await?;
-        let bound = principals.into_iter().filter(|p| kinds.contains(&p.kind)).map(|p| p.name).collect();
+        let bound =
+            principals.into_iter().filter(|p| kinds.contains(&p.kind)).map(|p| p.name).collect();
         Ok(Self { keys, bound })
     }
 
@@ -256,15 +298,21 @@ impl Signers {
                 Ok(false)
             };
         };
-        let key = self.keys.get(&key_id).ok_or_else(|| format!("key {key_id} is not registered"))?;
+        let key =
+            self.keys.get(&key_id).ok_or_else(|| format!("key {key_id} is not registered"))?;
         if key.principal != row.principal {
-            return Err(format!("key {key_id} is {}'s, the move is {}'s", key.principal, row.principal));
+            return Err(format!(
+                "key {key_id} is {}'s, the move is {}'s",
+                key.principal, row.principal
+            ));
         }
         if key.revoked_at_micros.is_some_and(|revoked| revoked <= row.at_micros) {
             return Err(format!("key {key_id} had been revoked when it signed this move"));
         }
-        let statement = Statement::of_log_row(row, data).map_err(|_| "the evidence is not JSON".to_owned())?;
-        let public_key = hex::decode(&key.public_key).map_err(|_| format!("key {key_id} is not hex"))?;
+        let statement =
+            Statement::of_log_row(row, data).map_err(|_| "the evidence is not JSON".to_owned())?;
+        let public_key =
+            hex::decode(&key.public_key).map_err(|_| format!("key {key_id} is not hex"))?;
         if statement.is_signed_by(&public_key, signature) {
             Ok(true)
         } else {

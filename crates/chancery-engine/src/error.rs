@@ -32,7 +32,11 @@ impl Error {
     pub fn refusal(&self) -> Option<&Refusal> {
         match self {
             Self::Store(error) => error.refusal(),
-            Self::File { .. } | Self::Parse { .. } | Self::Unsound { .. } | Self::Key(_) | Self::Ambiguous(_) => None,
+            Self::File { .. }
+            | Self::Parse { .. }
+            | Self::Unsound { .. }
+            | Self::Key(_)
+            | Self::Ambiguous(_) => None,
         }
     }
 }

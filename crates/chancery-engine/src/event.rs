@@ -45,7 +45,9 @@ impl Sequencer {
             let pause = match self.store.fn_sequence_events(PASS_LIMIT).await {
                 Ok(pass) if pass.more => continue,
                 Ok(_) => self.idle,
-                Err(error @ (chancery_store::Error::Away(_) | chancery_store::Error::Conflict(_))) => {
+                Err(
+                    error @ (chancery_store::Error::Away(_) | chancery_store::Error::Conflict(_)),
+                ) => {
                     tracing::warn!(%error, "the sequencer waits");
                     self.idle.max(Duration::from_millis(200))
                 }

@@ -46,7 +46,8 @@ impl Keystore {
 
     /// Makes a key and writes it with mode 0600, flushed to disk before anyone can rely on it.
     fn create(&self, principal: &str) -> Result<OwnKey, Error> {
-        let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::generate(&mut rand::rngs::OsRng) };
+        let own =
+            OwnKey { key_id: Uuid::now_v7(), key: SigningKey::generate(&mut rand::rngs::OsRng) };
         let path = self.path(principal, own.key_id);
         let folder = path.parent().expect("a key lies in its principal's folder");
         let failed = |path: &Path| {
@@ -97,7 +98,9 @@ impl Keystore {
             Err(source) => return Err(Error::File { path: folder, source }),
         };
         let mut ids: Vec<Uuid> = entries
-            .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".key")?.parse().ok())
+            .filter_map(|entry| {
+                entry.ok()?.file_name().to_str()?.strip_suffix(".key")?.parse().ok()
+            })
             .collect();
         ids.sort_unstable();
         Ok(ids)
@@ -108,12 +111,21 @@ impl Keystore {
     ///
     /// # Errors
     /// When a key file cannot be used or the database does not answer.
-    pub async fn signing_key(&self, store: &Store, principal: &str) -> Result<Option<OwnKey>, Error> {
+    pub async fn signing_key(
+        &self,
+        store: &Store,
+        principal: &str,
+    ) -> Result<Option<OwnKey>, Error> {
         let registered = store.signing_keys().await?;
         let ours = self.list(principal)?;
-        let is_live = |id: &Uuid| registered.iter().any(|key| key.key_id == *id && key.revoked_at.is_none());
+        let is_live =
+            |id: &Uuid| registered.iter().any(|key| key.key_id == *id && key.revoked_at.is_none());
         let is_known = |id: &Uuid| registered.iter().any(|key| key.key_id == *id);
-        let chosen = ours.iter().rev().find(|id| is_live(id)).or_else(|| ours.iter().rev().find(|id| is_known(id)));
+        let chosen = ours
+            .iter()
+            .rev()
+            .find(|id| is_live(id))
+            .or_else(|| ours.iter().rev().find(|id| is_known(id)));
         chosen.map(|id| self.read(principal, *id)).transpose()
     }
 }
@@ -150,7 +162,9 @@ pub async fn rotate_key(
         .map(|key| key.key_id)
         .collect();
     let Some((newest, older)) = live.split_last() else {
-        return Err(Error::Key(format!("{principal} has no live key to rotate; make one with `chancery key new {principal}`")));
+        return Err(Error::Key(format!(
+            "{principal} has no live key to rotate; make one with `chancery key new {principal}`"
+        )));
     };
     let key = register(store, keystore, principal, Some(*newest), acted_by).await?;
     for old in older {
@@ -171,11 +185,20 @@ async fn register(
         // The door gives the refusal its words; it is asked with a key that is never written anywhere.
         let probe = SigningKey::generate(&mut rand::rngs::OsRng);
         let public = probe.verifying_key();
-        return Ok(store.fn_key_register(Uuid::now_v7(), principal, public.as_bytes(), supersedes, acted_by).await?);
+        return Ok(store
+            .fn_key_register(Uuid::now_v7(), principal, public.as_bytes(), supersedes, acted_by)
+            .await?);
     }
     let own = keystore.create(principal)?;
-    let registered =
-        store.fn_key_register(own.key_id, principal, own.key.verifying_key().as_bytes(), supersedes, acted_by).await;
+    let registered = store
+        .fn_key_register(
+            own.key_id,
+            principal,
+            own.key.verifying_key().as_bytes(),
+            supersedes,
+            acted_by,
+        )
+        .await;
     if registered.as_ref().is_err_and(|error| error.refusal().is_some()) {
         let path = keystore.path(principal, own.key_id);
         fs::remove_file(&path).map_err(|source| Error::File { path, source })?;

@@ -22,9 +22,10 @@ pub struct Loaded {
 /// # Errors
 /// When the file cannot be read or is no machine file; findings are part of the answer.
 pub fn load(path: &Path) -> Result<Loaded, Error> {
-    let text =
-        std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
-    let file = File::parse(&text).map_err(|source| Error::Parse { path: path.to_owned(), source })?;
+    let text = std::fs::read_to_string(path)
+        .map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let file =
+        File::parse(&text).map_err(|source| Error::Parse { path: path.to_owned(), source })?;
     let definition = Definition::from(&file);
     let findings = machine::check(&definition);
     Ok(Loaded { definition, findings })
@@ -34,7 +35,12 @@ pub fn load(path: &Path) -> Result<Loaded, Error> {
 ///
 /// # Errors
 /// `Unsound` with every finding, or the database's refusal.
-pub async fn apply(store: &Store, path: &Path, applied_by: &str, activate: bool) -> Result<MachineApplied, Error> {
+pub async fn apply(
+    store: &Store,
+    path: &Path,
+    applied_by: &str,
+    activate: bool,
+) -> Result<MachineApplied, Error> {
     let loaded = load(path)?;
     if !loaded.findings.is_empty() {
         return Err(Error::Unsound { machine: loaded.definition.id(), findings: loaded.findings });
@@ -53,6 +59,7 @@ pub async fn apply_definition(
     activate: bool,
 ) -> Result<MachineApplied, chancery_store::Error> {
     let json: Value = serde_json::to_value(definition).expect("a definition is plain data");
-    let digest = canonical::sha256(&json).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let digest =
+        canonical::sha256(&json).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     store.fn_machine_apply(&json, &digest, applied_by, activate).await
 }

@@ -64,10 +64,16 @@ pub struct Birth {
 ///
 /// # Errors
 /// The database's refusal, or an actor class that only the caller can choose.
-pub async fn start(store: &Store, actor: &Actor, machine: &str, birth: &Birth) -> Result<MoveReport, Error> {
+pub async fn start(
+    store: &Store,
+    actor: &Actor,
+    machine: &str,
+    birth: &Birth,
+) -> Result<MoveReport, Error> {
     let request = &birth.request;
     let births = birth_rows(store, machine).await?;
-    let rows: Vec<Row<'_>> = births.iter().map(|b| Row { actor_class: &b.0, trigger: (&b.1, &b.2) }).collect();
+    let rows: Vec<Row<'_>> =
+        births.iter().map(|b| Row { actor_class: &b.0, trigger: (&b.1, &b.2) }).collect();
     let (actor_class, trigger) = choose(store, actor, request, &rows).await?;
     let run_id = birth.run_id.unwrap_or_else(|| new_run_id(machine, actor, request));
     let mut start = Start {
@@ -106,7 +112,13 @@ pub async fn start(store: &Store, actor: &Actor, machine: &str, birth: &Birth) -
 ///
 /// # Errors
 /// The database's refusal, or an actor class that only the caller can choose.
-pub async fn make_move(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<MoveReport, Error> {
+pub async fn make_move(
+    store: &Store,
+    actor: &Actor,
+    run_id: Uuid,
+    to: &str,
+    request: &Request,
+) -> Result<MoveReport, Error> {
     let mut m = prepare(store, actor, run_id, to, request).await?;
     m.signed = actor.sign(&envelope::Move {
         run_kind: &m.run_kind,
@@ -132,7 +144,13 @@ pub async fn make_move(store: &Store, actor: &Actor, run_id: Uuid, to: &str, req
 ///
 /// # Errors
 /// Only when there is no answer; problems are part of the preview.
-pub async fn preview(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<Preview, Error> {
+pub async fn preview(
+    store: &Store,
+    actor: &Actor,
+    run_id: Uuid,
+    to: &str,
+    request: &Request,
+) -> Result<Preview, Error> {
     let m = prepare(store, actor, run_id, to, request).await?;
     Ok(store.fn_state_transition_validate(&m).await?)
 }
@@ -145,16 +163,26 @@ pub async fn show(store: &Store, run_id: Uuid) -> Result<Option<RunRow>, Error> 
     Ok(store.run(run_id).await?)
 }
 
-async fn prepare(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: &Request) -> Result<Move, Error> {
+async fn prepare(
+    store: &Store,
+    actor: &Actor,
+    run_id: Uuid,
+    to: &str,
+    request: &Request,
+) -> Result<Move, Error> {
     let repeated = as_asked_before(store, run_id, request).await?;
     let request = repeated.as_ref().unwrap_or(request);
     let ways_on = store.run(run_id).await?.map_or_else(Vec::new, |run| run.ways_on);
-    let triggers: Vec<(String, String)> = ways_on.iter().map(|way| split_trigger(&way.trigger)).collect();
+    let triggers: Vec<(String, String)> =
+        ways_on.iter().map(|way| split_trigger(&way.trigger)).collect();
     let rows: Vec<Row<'_>> = ways_on
         .iter()
         .zip(&triggers)
         .filter(|(way, _)| way.to == to)
-        .map(|(way, trigger)| Row { actor_class: &way.actor_class, trigger: (&trigger.0, &trigger.1) })
+        .map(|(way, trigger)| Row {
+            actor_class: &way.actor_class,
+            trigger: (&trigger.0, &trigger.1),
+        })
         .collect();
     let (actor_class, trigger) = choose(store, actor, request, &rows).await?;
     Ok(Move {
@@ -175,7 +203,11 @@ async fn prepare(store: &Store, actor: &Actor, run_id: Uuid, to: &str, request: 
 
 /// A request whose key was used before, with what it leaves out taken from the move that the key stands for: by now other
 /// ways lead on, and a repeated request must still be the same request.
-async fn as_asked_before(store: &Store, run_id: Uuid, request: &Request) -> Result<Option<Request>, Error> {
+async fn as_asked_before(
+    store: &Store,
+    run_id: Uuid,
+    request: &Request,
+) -> Result<Option<Request>, Error> {
     let Some(key) = &request.idempotency_key else { return Ok(None) };
     let first = store.history(run_id).await?.into_iter().find(|row| row.idempotency_key == *key);
     Ok(first.map(|first| {
@@ -215,15 +247,24 @@ async fn choose(
         Some(class) => class.clone(),
         None => {
             let principals = store.principals().await?;
-            let held: &[String] =
-                principals.iter().find(|p| p.name == actor.principal).map_or(&[], |p| &p.actor_classes);
-            let mut fitting: Vec<&str> =
-                rows.iter().map(|row| row.actor_class).filter(|class| held.iter().any(|h| h == class)).collect();
+            let held: &[String] = principals
+                .iter()
+                .find(|p| p.name == actor.principal)
+                .map_or(&[], |p| &p.actor_classes);
+            let mut fitting: Vec<&str> = rows
+                .iter()
+                .map(|row| row.actor_class)
+                .filter(|class| held.iter().any(|h| h == class))
+                .collect();
             fitting.dedup();
             match fitting.as_slice() {
                 [only] => (*only).to_owned(),
                 // Nothing fits: the database says why, for a class the principal holds or the row asks for.
-                [] => rows.first().map(|row| row.actor_class.to_owned()).or_else(|| held.first().cloned()).unwrap_or_default(),
+                [] => rows
+                    .first()
+                    .map(|row| row.actor_class.to_owned())
+                    .or_else(|| held.first().cloned())
+                    .unwrap_or_default(),
                 several => {
                     return Err(Error::Ambiguous(format!(
                         "{} holds several classes that may do this ({}); choose one with --actor",
@@ -238,7 +279,9 @@ async fn choose(
         rows.iter()
             .find(|row| row.actor_class == actor_class)
             .or_else(|| rows.first())
-            .map_or_else(Default::default, |row| (row.trigger.0.to_owned(), row.trigger.1.to_owned()))
+            .map_or_else(Default::default, |row| {
+                (row.trigger.0.to_owned(), row.trigger.1.to_owned())
+            })
     });
     Ok((actor_class, trigger))
 }
@@ -248,9 +291,13 @@ async fn choose(
 async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
     let Some(refusal) = error.refusal() else { return };
     for problem in &refusal.problems {
-        let Some(event_type) = problem.facts.get("event_type").and_then(Value::as_str) else { continue };
+        let Some(event_type) = problem.facts.get("event_type").and_then(Value::as_str) else {
+            continue;
+        };
         let facts = Value::Object(problem.facts.clone());
-        if let Err(error) = store.fn_event_validation_record(event_type, problem.code.as_str(), &facts).await {
+        if let Err(error) =
+            store.fn_event_validation_record(event_type, problem.code.as_str(), &facts).await
+        {
             tracing::warn!(event.type = event_type, %error, "the refused event could not be recorded");
         }
     }
@@ -258,7 +305,8 @@ async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
 
 async fn birth_rows(store: &Store, machine: &str) -> Result<Vec<(String, String, String)>, Error> {
     let machines = store.machines().await?;
-    let definition = machines.iter().find(|m| m.active && is_called(m, machine)).map(|m| &m.definition);
+    let definition =
+        machines.iter().find(|m| m.active && is_called(m, machine)).map(|m| &m.definition);
     let rows = definition.and_then(|d| d["transitions"].as_array()).map_or(&[][..], Vec::as_slice);
     let text = |row: &Value, key: &str| row[key].as_str().unwrap_or_default().to_owned();
     Ok(rows
@@ -270,7 +318,11 @@ async fn birth_rows(store: &Store, machine: &str) -> Result<Vec<(String, String,
 
 async fn initial_state(store: &Store, machine: &str) -> Result<String, Error> {
     let machines = store.machines().await?;
-    Ok(machines.into_iter().find(|m| m.active && is_called(m, machine)).map(|m| m.initial_state).unwrap_or_default())
+    Ok(machines
+        .into_iter()
+        .find(|m| m.active && is_called(m, machine))
+        .map(|m| m.initial_state)
+        .unwrap_or_default())
 }
 
 fn is_called(machine: &chancery_store::fsm::MachineRow, name: &str) -> bool {

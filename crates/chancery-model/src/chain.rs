@@ -42,7 +42,8 @@ impl LogRow {
     /// The hash that this row must carry, over every stored column but the hash itself.
     pub fn expected_hash(&self) -> [u8; 32] {
         let mut text = String::from("chancery.log.v1,");
-        let hex_or_empty = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(hex::encode).unwrap_or_default();
+        let hex_or_empty =
+            |bytes: &Option<Vec<u8>>| bytes.as_ref().map(hex::encode).unwrap_or_default();
         let key_id = self.key_id.map(|id| id.to_string()).unwrap_or_default();
         write!(
             text,

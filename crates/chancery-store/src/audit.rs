@@ -33,7 +33,11 @@ impl Store {
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn log_page(&self, after: Option<(Uuid, i64)>, limit: i64) -> Result<Vec<LogRow>, Error> {
+    pub async fn log_page(
+        &self,
+        after: Option<(Uuid, i64)>,
+        limit: i64,
+    ) -> Result<Vec<LogRow>, Error> {
         let (run_id, seq) = after.unwrap_or((Uuid::nil(), 0));
         let rows = sqlx::query(
             "select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,

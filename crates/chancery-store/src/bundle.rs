@@ -47,7 +47,8 @@ pub(crate) fn migrations() -> Vec<Migration> {
 
 /// Functions and views first, then who may use them, then what is generated from rows, then the triggers that use it.
 pub(crate) fn pieces() -> Vec<Piece> {
-    let objects = FILES.iter().filter(|(path, _)| path.contains("/functions/") || path.contains("/views/"));
+    let objects =
+        FILES.iter().filter(|(path, _)| path.contains("/functions/") || path.contains("/views/"));
     let views_last = |path: &str| path.contains("/views/");
     let mut pieces: Vec<Piece> =
         objects.map(|(name, text)| Piece { name, text, owner: Some(owner_of(text)) }).collect();
@@ -60,10 +61,20 @@ pub(crate) fn pieces() -> Vec<Piece> {
         text: "select internal.generate_dispatchers(); select fsm.compile_transitions();",
         owner: None,
     });
-    let rest = FILES.iter().filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
+    let rest = FILES
+        .iter()
+        .filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
     pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: declared_owner(text) }));
-    pieces.push(Piece { name: "drop stale functions", text: file("drop_stale_functions.sql"), owner: None });
-    pieces.push(Piece { name: "partitions", text: "select event.fn_ensure_partitions();", owner: None });
+    pieces.push(Piece {
+        name: "drop stale functions",
+        text: file("drop_stale_functions.sql"),
+        owner: None,
+    });
+    pieces.push(Piece {
+        name: "partitions",
+        text: "select event.fn_ensure_partitions();",
+        owner: None,
+    });
     pieces
 }
 

@@ -10,10 +10,11 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn refusal(&self, code: Code, problems: Vec<Problem>) -> Result<Refusal, Error> {
-        let (title, hint) = sqlx::query_as("select title, hint from config.refusal where code = $1")
-            .bind(code.as_str())
-            .fetch_one(&self.pool)
-            .await?;
+        let (title, hint) =
+            sqlx::query_as("select title, hint from config.refusal where code = $1")
+                .bind(code.as_str())
+                .fetch_one(&self.pool)
+                .await?;
         Ok(Refusal { code, title, hint, problems })
     }
 }

@@ -80,13 +80,15 @@ impl Error {
 impl From<sqlx::Error> for Error {
     fn from(error: sqlx::Error) -> Self {
         match &error {
-            sqlx::Error::Database(database) => match database.try_downcast_ref::<PgDatabaseError>() {
+            sqlx::Error::Database(database) => match database.try_downcast_ref::<PgDatabaseError>()
+            {
                 Some(error) => Self::of_database(error),
                 None => Self::Bug { sqlstate: String::new(), message: error.to_string() },
             },
-            sqlx::Error::Io(_) | sqlx::Error::Tls(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed => {
-                Self::Away(error.to_string())
-            }
+            sqlx::Error::Io(_)
+            | sqlx::Error::Tls(_)
+            | sqlx::Error::PoolTimedOut
+            | sqlx::Error::PoolClosed => Self::Away(error.to_string()),
             _ => Self::Bug { sqlstate: String::new(), message: error.to_string() },
         }
     }

@@ -29,7 +29,10 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn fn_sequence_events(&self, limit: i32) -> Result<Sequenced, Error> {
-        let pass: Value = sqlx::query_scalar("select event.fn_sequence_events($1)").bind(limit).fetch_one(&self.pool).await?;
+        let pass: Value = sqlx::query_scalar("select event.fn_sequence_events($1)")
+            .bind(limit)
+            .fetch_one(&self.pool)
+            .await?;
         decode(pass)
     }
 
@@ -37,7 +40,12 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` when the code is not an event's.
-    pub async fn fn_event_validation_record(&self, event_type: &str, code: &str, facts: &Value) -> Result<i64, Error> {
+    pub async fn fn_event_validation_record(
+        &self,
+        event_type: &str,
+        code: &str,
+        facts: &Value,
+    ) -> Result<i64, Error> {
         Ok(sqlx::query_scalar("select event.fn_event_validation_record($1, $2, $3)")
             .bind(event_type)
             .bind(code)
@@ -58,7 +66,10 @@ impl Store {
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;
-        Ok(rows.into_iter().map(|(position, cloudevent)| EventRow { position, cloudevent }).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(position, cloudevent)| EventRow { position, cloudevent })
+            .collect())
     }
 
     /// The events of one run, sequenced or not, in the order of its moves.
@@ -71,6 +82,9 @@ impl Store {
                 .bind(run_id)
                 .fetch_all(&self.pool)
                 .await?;
-        Ok(rows.into_iter().map(|(position, cloudevent)| EventRow { position, cloudevent }).collect())
+        Ok(rows
+            .into_iter()
+            .map(|(position, cloudevent)| EventRow { position, cloudevent })
+            .collect())
     }
 }

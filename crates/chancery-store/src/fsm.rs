@@ -185,7 +185,10 @@ impl Store {
     ///
     /// # Errors
     /// Only what concerns the whole call; a refused move has its problems in its report.
-    pub async fn fn_state_transition_apply_batch(&self, moves: &[Move]) -> Result<Vec<MoveReport>, Error> {
+    pub async fn fn_state_transition_apply_batch(
+        &self,
+        moves: &[Move],
+    ) -> Result<Vec<MoveReport>, Error> {
         let moves: Vec<Value> = moves
             .iter()
             .map(|m| {
@@ -198,10 +201,12 @@ impl Store {
                 })
             })
             .collect();
-        let Json(reports) = sqlx::query_scalar::<_, Json<Vec<MoveReport>>>("select fsm.fn_state_transition_apply_batch($1)")
-            .bind(Value::Array(moves))
-            .fetch_one(&self.pool)
-            .await?;
+        let Json(reports) = sqlx::query_scalar::<_, Json<Vec<MoveReport>>>(
+            "select fsm.fn_state_transition_apply_batch($1)",
+        )
+        .bind(Value::Array(moves))
+        .fetch_one(&self.pool)
+        .await?;
         Ok(reports)
     }
 
@@ -212,19 +217,20 @@ impl Store {
     /// Only when there is no answer; a refused move has its problems in the preview.
     pub async fn fn_state_transition_validate(&self, m: &Move) -> Result<Preview, Error> {
         let mut transaction = self.pool.begin_with("begin read only").await?;
-        let preview: Value =
-            sqlx::query_scalar("select fsm.fn_state_transition_validate($1, $2, $3, $4, $5, $6, $7, $8, $9)")
-                .bind(m.run_id)
-                .bind(&m.run_kind)
-                .bind(&m.from)
-                .bind(&m.to)
-                .bind(&m.actor_class)
-                .bind(&m.trigger_kind)
-                .bind(&m.trigger_ref)
-                .bind(&m.evidence)
-                .bind(&m.principal)
-                .fetch_one(&mut *transaction)
-                .await?;
+        let preview: Value = sqlx::query_scalar(
+            "select fsm.fn_state_transition_validate($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        )
+        .bind(m.run_id)
+        .bind(&m.run_kind)
+        .bind(&m.from)
+        .bind(&m.to)
+        .bind(&m.actor_class)
+        .bind(&m.trigger_kind)
+        .bind(&m.trigger_ref)
+        .bind(&m.evidence)
+        .bind(&m.principal)
+        .fetch_one(&mut *transaction)
+        .await?;
         transaction.rollback().await?;
         decode(preview)
     }
@@ -405,6 +411,9 @@ fn run_row(row: &PgRow) -> Result<RunRow, Error> {
 
 /// A door's JSON answer as a type; another shape means that the binary and the schema do not belong together.
 pub(crate) fn decode<T: for<'de> Deserialize<'de>>(value: Value) -> Result<T, Error> {
-    serde_json::from_value(value)
-        .map_err(|error| Error::Schema(format!("the database answered in a shape this binary does not know: {error}")))
+    serde_json::from_value(value).map_err(|error| {
+        Error::Schema(format!(
+            "the database answered in a shape this binary does not know: {error}"
+        ))
+    })
 }

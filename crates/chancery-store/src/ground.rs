@@ -64,7 +64,9 @@ impl Store {
         let mut checks = Vec::new();
         for &query in QUERIES {
             // Bound by place: a query that needs neither list must still accept both.
-            let query = sqlx::AssertSqlSafe(format!("with lists as (select $1::text[], $2::text[]) {query}"));
+            let query = sqlx::AssertSqlSafe(format!(
+                "with lists as (select $1::text[], $2::text[]) {query}"
+            ));
             let rows: Vec<(String, bool, String, String)> =
                 sqlx::query_as(query).bind(&rooms).bind(&logins).fetch_all(&self.pool).await?;
             checks.extend(rows.into_iter().map(|(name, ok, found, mend)| Check {
@@ -81,7 +83,10 @@ impl Store {
             name: "the installed rules are this binary's".to_owned(),
             ok: same,
             found: format!("{} with schema {}", release.product_version, release.schema_version),
-            mend: (!same).then(|| "run `chancery migrate`, or use the binary the database was migrated with".to_owned()),
+            mend: (!same).then(|| {
+                "run `chancery migrate`, or use the binary the database was migrated with"
+                    .to_owned()
+            }),
         });
         Ok(checks)
     }

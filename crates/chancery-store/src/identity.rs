@@ -47,13 +47,14 @@ impl Store {
         classes: &[String],
         acted_by: Option<&str>,
     ) -> Result<Principal, Error> {
-        let principal: Value = sqlx::query_scalar("select identity.fn_principal_add($1, $2, $3, $4)")
-            .bind(name)
-            .bind(kind)
-            .bind(classes)
-            .bind(acted_by)
-            .fetch_one(&self.pool)
-            .await?;
+        let principal: Value =
+            sqlx::query_scalar("select identity.fn_principal_add($1, $2, $3, $4)")
+                .bind(name)
+                .bind(kind)
+                .bind(classes)
+                .bind(acted_by)
+                .fetch_one(&self.pool)
+                .await?;
         decode(principal)
     }
 
@@ -67,12 +68,13 @@ impl Store {
         classes: &[String],
         acted_by: Option<&str>,
     ) -> Result<Principal, Error> {
-        let principal: Value = sqlx::query_scalar("select identity.fn_principal_revoke($1, $2, $3)")
-            .bind(name)
-            .bind(classes)
-            .bind(acted_by)
-            .fetch_one(&self.pool)
-            .await?;
+        let principal: Value =
+            sqlx::query_scalar("select identity.fn_principal_revoke($1, $2, $3)")
+                .bind(name)
+                .bind(classes)
+                .bind(acted_by)
+                .fetch_one(&self.pool)
+                .await?;
         decode(principal)
     }
 
@@ -86,12 +88,13 @@ impl Store {
         active: bool,
         acted_by: Option<&str>,
     ) -> Result<Principal, Error> {
-        let principal: Value = sqlx::query_scalar("select identity.fn_principal_set_active($1, $2, $3)")
-            .bind(name)
-            .bind(active)
-            .bind(acted_by)
-            .fetch_one(&self.pool)
-            .await?;
+        let principal: Value =
+            sqlx::query_scalar("select identity.fn_principal_set_active($1, $2, $3)")
+                .bind(name)
+                .bind(active)
+                .bind(acted_by)
+                .fetch_one(&self.pool)
+                .await?;
         decode(principal)
     }
 
@@ -122,7 +125,12 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` without a reason or for an unknown key.
-    pub async fn fn_key_revoke(&self, key_id: Uuid, reason: &str, acted_by: Option<&str>) -> Result<SigningKey, Error> {
+    pub async fn fn_key_revoke(
+        &self,
+        key_id: Uuid,
+        reason: &str,
+        acted_by: Option<&str>,
+    ) -> Result<SigningKey, Error> {
         let key: Value = sqlx::query_scalar("select identity.fn_key_revoke($1, $2, $3)")
             .bind(key_id)
             .bind(reason)

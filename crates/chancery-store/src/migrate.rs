@@ -57,8 +57,9 @@ impl Target {
         // Roles belong to the cluster and advisory locks to one database: everyone locks in the same one.
         let mut postgres = self.admin.clone().database("postgres").connect().await?;
         postgres.execute("select pg_advisory_lock(hashtextextended('chancery roles', 0))").await?;
-        let existing: Vec<String> =
-            sqlx::query_scalar("select rolname::text from pg_roles").fetch_all(&mut postgres).await?;
+        let existing: Vec<String> = sqlx::query_scalar("select rolname::text from pg_roles")
+            .fetch_all(&mut postgres)
+            .await?;
         sqlx::raw_sql(bundle::file("roles.sql")).execute(&mut postgres).await?;
         for role in LOGINS {
             // A password that somebody set on an outside server is theirs; on our own server the file is the truth.
@@ -95,7 +96,11 @@ impl Target {
     }
 }
 
-async fn set_password(postgres: &mut PgConnection, target: &Target, role: Role) -> Result<(), Error> {
+async fn set_password(
+    postgres: &mut PgConnection,
+    target: &Target,
+    role: Role,
+) -> Result<(), Error> {
     let secret = secrets::ensure(&target.home, role.name())?;
     // The verifier, not the password: plaintext never travels in a statement. Its alphabet has no quote.
     let verifier = secrets::scram_verifier(&secret);
@@ -107,12 +112,16 @@ async fn set_password(postgres: &mut PgConnection, target: &Target, role: Role) 
 async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
     let ours = Release::of_this_binary();
     let mut transaction = connection.begin().await?;
-    transaction.execute("select pg_advisory_xact_lock(hashtextextended('chancery migrate', 0))").await?;
+    transaction
+        .execute("select pg_advisory_xact_lock(hashtextextended('chancery migrate', 0))")
+        .await?;
     transaction
         .execute("set local check_function_bodies = off; set local lock_timeout = '30s'; set local client_min_messages = warning")
         .await?;
     let applied = applied_migrations(&mut transaction).await?;
-    if let Some((version, name, _)) = applied.iter().find(|(version, ..)| *version > ours.schema_version) {
+    if let Some((version, name, _)) =
+        applied.iter().find(|(version, ..)| *version > ours.schema_version)
+    {
         return Err(Error::Schema(format!(
             "the database has migration {version} ({name}) of a newer release; this binary knows up to {}. Use the newer binary.",
             ours.schema_version
@@ -130,20 +139,23 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
             None => {
                 transaction.execute("set local role chancery_owner").await?;
                 run(&mut transaction, migration.name, migration.text).await?;
-                sqlx::query("insert into internal.migration (version, name, sha256) values ($1, $2, $3)")
-                    .bind(migration.version)
-                    .bind(migration.name)
-                    .bind(migration.sha256())
-                    .execute(&mut *transaction)
-                    .await?;
+                sqlx::query(
+                    "insert into internal.migration (version, name, sha256) values ($1, $2, $3)",
+                )
+                .bind(migration.version)
+                .bind(migration.name)
+                .bind(migration.sha256())
+                .execute(&mut *transaction)
+                .await?;
                 transaction.execute("set local role chancery_migrator").await?;
                 names.push(migration.name.to_owned());
             }
         }
     }
-    let installed: Option<String> = sqlx::query_scalar("select bundle_sha256 from internal.release")
-        .fetch_optional(&mut *transaction)
-        .await?;
+    let installed: Option<String> =
+        sqlx::query_scalar("select bundle_sha256 from internal.release")
+            .fetch_optional(&mut *transaction)
+            .await?;
     let rules_applied = installed.as_deref() != Some(ours.bundle_sha256.as_str());
     if rules_applied {
         for piece in bundle::pieces() {
@@ -167,9 +179,12 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
     Ok(Migrated { schema_version: ours.schema_version, applied: names, rules_applied })
 }
 
-async fn applied_migrations(connection: &mut PgConnection) -> Result<Vec<(i32, String, String)>, Error> {
-    let there: bool =
-        sqlx::query_scalar("select to_regclass('internal.migration') is not null").fetch_one(&mut *connection).await?;
+async fn applied_migrations(
+    connection: &mut PgConnection,
+) -> Result<Vec<(i32, String, String)>, Error> {
+    let there: bool = sqlx::query_scalar("select to_regclass('internal.migration') is not null")
+        .fetch_one(&mut *connection)
+        .await?;
     if !there {
         return Ok(Vec::new());
     }
@@ -180,7 +195,9 @@ async fn applied_migrations(connection: &mut PgConnection) -> Result<Vec<(i32, S
 
 async fn run(connection: &mut PgConnection, name: &str, text: &'static str) -> Result<(), Error> {
     sqlx::raw_sql(text).execute(connection).await.map_err(|error| match Error::from(error) {
-        Error::Bug { sqlstate, message } => Error::Bug { sqlstate, message: format!("{name}: {message}") },
+        Error::Bug { sqlstate, message } => {
+            Error::Bug { sqlstate, message: format!("{name}: {message}") }
+        }
         other => other,
     })?;
     Ok(())
@@ -192,15 +209,18 @@ impl Store {
     /// # Errors
     /// `Schema` when nothing is.
     pub async fn release(&self) -> Result<Release, Error> {
-        let row: Option<(String, i32, String)> =
-            sqlx::query_as("select product_version, schema_version, bundle_sha256 from internal.release")
-                .fetch_optional(&self.pool)
-                .await
-                .map_err(|error| match Error::from(error) {
-                    // undefined table or schema
-                    Error::Bug { sqlstate, .. } if sqlstate.starts_with("42P01") || sqlstate == "3F000" => not_installed(),
-                    other => other,
-                })?;
+        let row: Option<(String, i32, String)> = sqlx::query_as(
+            "select product_version, schema_version, bundle_sha256 from internal.release",
+        )
+        .fetch_optional(&self.pool)
+        .await
+        .map_err(|error| match Error::from(error) {
+            // undefined table or schema
+            Error::Bug { sqlstate, .. } if sqlstate.starts_with("42P01") || sqlstate == "3F000" => {
+                not_installed()
+            }
+            other => other,
+        })?;
         let (product_version, schema_version, bundle_sha256) = row.ok_or_else(not_installed)?;
         Ok(Release { product_version, schema_version, bundle_sha256 })
     }

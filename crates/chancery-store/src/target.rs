@@ -91,7 +91,12 @@ impl Target {
             .port(admin.port)
             .username(&admin.user)
             .password(admin.password.expose());
-        Ok(Self { admin: options, database: DATABASE.to_owned(), home: cluster.home().clone(), managed: true })
+        Ok(Self {
+            admin: options,
+            database: DATABASE.to_owned(),
+            home: cluster.home().clone(),
+            managed: true,
+        })
     }
 
     /// An outside PostgreSQL: the URL's user administers it, the logins' passwords lie in the home.

@@ -13,13 +13,18 @@ pub struct TestCluster {
 }
 
 /// Durability is off: tests kill processes, never the power. Whoever tests durability starts a cluster of their own.
-const FAST: &[(&str, &str)] =
-    &[("fsync", "off"), ("full_page_writes", "off"), ("max_connections", "300"), ("autovacuum_naptime", "10s")];
+const FAST: &[(&str, &str)] = &[
+    ("fsync", "off"),
+    ("full_page_writes", "off"),
+    ("max_connections", "300"),
+    ("autovacuum_naptime", "10s"),
+];
 
 impl TestCluster {
     fn home() -> PathBuf {
         // Below the system's temporary folder and not in the checkout: the server's user must be able to reach it.
-        std::env::temp_dir().join(format!("chancery-testkit-{}", rustix::process::getuid().as_raw()))
+        std::env::temp_dir()
+            .join(format!("chancery-testkit-{}", rustix::process::getuid().as_raw()))
     }
 
     /// The cluster, not started.
@@ -27,10 +32,11 @@ impl TestCluster {
     /// # Panics
     /// When there are no server binaries: the tests need a real PostgreSQL.
     pub fn open() -> Self {
-        let home = Home::resolve(Some(Self::home()), &Env::default()).expect("a home for the test cluster");
+        let home = Home::resolve(Some(Self::home()), &Env::default())
+            .expect("a home for the test cluster");
         let path = std::env::var_os("PATH");
-        let binaries =
-            find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &home)).expect("PostgreSQL server binaries");
+        let binaries = find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &home))
+            .expect("PostgreSQL server binaries");
         let options = Options {
             extra_settings: FAST.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect(),
             ..Options::default()
@@ -72,21 +78,36 @@ impl TestCluster {
     /// The first process migrates, the others wait for it; the template is renamed into place when it is whole.
     async fn ensure_template(&self) {
         let name = self.template();
-        let mut admin = self.target().with_database("postgres").admin_options().connect().await.expect("the admin gets in");
+        let mut admin = self
+            .target()
+            .with_database("postgres")
+            .admin_options()
+            .connect()
+            .await
+            .expect("the admin gets in");
         let exists = "select exists (select from pg_database where datname = $1)";
-        let there: bool = sqlx::query_scalar(exists).bind(&name).fetch_one(&mut admin).await.expect("an answer");
+        let there: bool =
+            sqlx::query_scalar(exists).bind(&name).fetch_one(&mut admin).await.expect("an answer");
         if !there {
             admin.execute("select pg_advisory_lock(4242)").await.expect("the template lock");
-            let there: bool = sqlx::query_scalar(exists).bind(&name).fetch_one(&mut admin).await.expect("an answer");
+            let there: bool = sqlx::query_scalar(exists)
+                .bind(&name)
+                .fetch_one(&mut admin)
+                .await
+                .expect("an answer");
             if !there {
                 let draft = format!("{name}_draft");
                 admin
-                    .execute(AssertSqlSafe(format!("drop database if exists \"{draft}\" with (force)")))
+                    .execute(AssertSqlSafe(format!(
+                        "drop database if exists \"{draft}\" with (force)"
+                    )))
                     .await
                     .expect("a left-over draft goes");
                 self.target().with_database(&draft).migrate().await.expect("the schema installs");
                 admin
-                    .execute(AssertSqlSafe(format!("alter database \"{draft}\" rename to \"{name}\"")))
+                    .execute(AssertSqlSafe(format!(
+                        "alter database \"{draft}\" rename to \"{name}\""
+                    )))
                     .await
                     .expect("the template is renamed into place");
             }

@@ -24,8 +24,17 @@ impl TestDb {
     pub async fn new() -> Self {
         let cluster = TestCluster::ready().await;
         let name = format!("test_{}", Uuid::now_v7().simple());
-        let mut admin = cluster.target().with_database("postgres").admin_options().connect().await.expect("the admin");
-        let clone = format!("create database \"{name}\" template \"{}\" strategy file_copy", cluster.template());
+        let mut admin = cluster
+            .target()
+            .with_database("postgres")
+            .admin_options()
+            .connect()
+            .await
+            .expect("the admin");
+        let clone = format!(
+            "create database \"{name}\" template \"{}\" strategy file_copy",
+            cluster.template()
+        );
         admin.execute(AssertSqlSafe(clone)).await.expect("a clone of the template");
         admin.close().await.expect("the admin leaves");
         let target = cluster.target().with_database(&name);
@@ -69,7 +78,10 @@ impl TestDb {
     /// When it is refused.
     pub async fn service(&self, name: &str, classes: &[&str]) {
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
-        self.store(Role::Migrator).fn_principal_add(name, "service", &classes, None).await.expect("a principal");
+        self.store(Role::Migrator)
+            .fn_principal_add(name, "service", &classes, None)
+            .await
+            .expect("a principal");
     }
 
     /// Applies and activates a machine given as YAML.
@@ -89,7 +101,9 @@ impl TestDb {
     /// When it is refused.
     pub async fn definition(&self, definition: &Definition) {
         let store = self.store(Role::Migrator);
-        registry::apply_definition(&store, definition, "test", true).await.expect("the machine is applied");
+        registry::apply_definition(&store, definition, "test", true)
+            .await
+            .expect("the machine is applied");
     }
 
     /// Digest of every row of every table of ours, for "nothing changed".
@@ -107,8 +121,13 @@ impl TestDb {
         .expect("the tables");
         let mut digests = Vec::new();
         for table in tables {
-            let query = format!("select coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '-') from {table} t");
-            let digest: String = sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&mut admin).await.expect("a digest");
+            let query = format!(
+                "select coalesce(md5(string_agg(md5(t::text), '' order by md5(t::text))), '-') from {table} t"
+            );
+            let digest: String = sqlx::query_scalar(AssertSqlSafe(query))
+                .fetch_one(&mut admin)
+                .await
+                .expect("a digest");
             digests.push(format!("{table} {digest}"));
         }
         admin.close().await.expect("the superuser leaves");
@@ -119,10 +138,12 @@ impl TestDb {
 impl Drop for TestDb {
     fn drop(&mut self) {
         let options = self.cluster.target().with_database("postgres").admin_options();
-        let statement = format!("drop database if exists \"{}\" with (force)", self.target.database());
+        let statement =
+            format!("drop database if exists \"{}\" with (force)", self.target.database());
         // A thread of its own: a destructor cannot wait inside the test's runtime.
         let dropped = std::thread::spawn(move || {
-            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
+            let runtime =
+                tokio::runtime::Builder::new_current_thread().enable_all().build().ok()?;
             runtime.block_on(async {
                 let mut admin = options.connect().await.ok()?;
                 admin.execute(AssertSqlSafe(statement)).await.ok()

@@ -17,7 +17,8 @@ pub fn shipped() -> Vec<Definition> {
     ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"]
         .into_iter()
         .map(|name| {
-            let text = std::fs::read_to_string(repo_path(&format!("machines/{name}.yaml"))).expect("a shipped machine");
+            let text = std::fs::read_to_string(repo_path(&format!("machines/{name}.yaml")))
+                .expect("a shipped machine");
             Definition::from(&File::parse(&text).expect("a machine file"))
         })
         .collect()

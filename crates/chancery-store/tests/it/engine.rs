@@ -14,7 +14,10 @@ async fn a_move_writes_state_log_and_event_in_one_transaction() {
     let (db, store) = letters().await;
     let run = draft(&store).await;
     let report = store.fn_state_transition_apply(&check(run)).await.expect("the reader may check");
-    assert_eq!((report.from.as_deref(), report.to.as_str(), report.seq), (Some("draft"), "checked", Some(2)));
+    assert_eq!(
+        (report.from.as_deref(), report.to.as_str(), report.seq),
+        (Some("draft"), "checked", Some(2))
+    );
     assert_eq!(report.emitted_event_type.as_deref(), Some("letter.checked"));
 
     let row = store.run(run).await.expect("an answer").expect("the run");
@@ -55,29 +58,68 @@ async fn each_bad_move_has_its_own_refusal() {
     let checked = draft(&store).await;
     store.fn_state_transition_apply(&check(checked)).await.expect("checked");
     let before = db.fingerprint().await;
-    let hold = |evidence| a_move(checked, "held", "reader", "reviewer", "rpc:letter_hold", evidence);
+    let hold =
+        |evidence| a_move(checked, "held", "reader", "reviewer", "rpc:letter_hold", evidence);
     let cases: Vec<(&str, Move, &[Code])> = vec![
         ("unknown run", check(Uuid::now_v7()), &[RS001]),
         ("unknown kind", Move { run_kind: "nonsense".to_owned(), ..check(run) }, &[RS002]),
         ("unknown state", Move { to: "burnt".to_owned(), ..check(run) }, &[RS003]),
         ("no such transition", Move { to: "held".to_owned(), ..check(run) }, &[RS004]),
-        ("class without a row", Move { actor_class: "executor_worker".to_owned(), ..check(run) }, &[RS004]),
+        (
+            "class without a row",
+            Move { actor_class: "executor_worker".to_owned(), ..check(run) },
+            &[RS004],
+        ),
         ("wrong trigger", Move { trigger_ref: "letter_burn".to_owned(), ..check(run) }, &[RS005]),
         ("guard over history", Move { principal: "reader".to_owned(), ..post(checked) }, &[RS006]),
-        ("audit missing", Move { evidence: json!({ "event": { "carrier": "post" } }), ..post(checked) }, &[RS007]),
-        ("audit blank", Move { evidence: json!({ "audit_ref": " ", "event": { "carrier": "post" } }), ..post(checked) }, &[RS007]),
+        (
+            "audit missing",
+            Move { evidence: json!({ "event": { "carrier": "post" } }), ..post(checked) },
+            &[RS007],
+        ),
+        (
+            "audit blank",
+            Move {
+                evidence: json!({ "audit_ref": " ", "event": { "carrier": "post" } }),
+                ..post(checked)
+            },
+            &[RS007],
+        ),
         ("stale", Move { from: Some("sent".to_owned()), ..check(run) }, &[RS004, RS009]),
         ("facet missing", hold(json!({})), &[RS010]),
         ("facet unknown", hold(json!({ "facet": "waiting_moon" })), &[RS010]),
-        ("one of two facets unknown", hold(json!({ "facets": ["waiting_stamp", "waiting_moon"] })), &[RS010]),
+        (
+            "one of two facets unknown",
+            hold(json!({ "facets": ["waiting_stamp", "waiting_moon"] })),
+            &[RS010],
+        ),
         ("proposed", post(run), &[RS011]),
         ("no key", Move { idempotency_key: " ".to_owned(), ..check(run) }, &[RS013]),
         ("evidence is a list", Move { evidence: json!([1]), ..check(run) }, &[RS014]),
         ("event is text", Move { evidence: json!({ "event": "x" }), ..check(run) }, &[RS014]),
-        ("evidence too large", Move { evidence: json!({ "t": "x".repeat(70_000) }), ..check(run) }, &[RS014]),
-        ("payload breaks its schema", Move { evidence: json!({ "audit_ref": "A", "event": { "carrier": "dove" } }), ..post(checked) }, &[RE002]),
-        ("payload misses a member", Move { evidence: json!({ "audit_ref": "A" }), ..post(checked) }, &[RE002]),
-        ("payload with a secret", Move { evidence: json!({ "event": { "deep": [{ "Password": 1 }] } }), ..check(run) }, &[RE002]),
+        (
+            "evidence too large",
+            Move { evidence: json!({ "t": "x".repeat(70_000) }), ..check(run) },
+            &[RS014],
+        ),
+        (
+            "payload breaks its schema",
+            Move {
+                evidence: json!({ "audit_ref": "A", "event": { "carrier": "dove" } }),
+                ..post(checked)
+            },
+            &[RE002],
+        ),
+        (
+            "payload misses a member",
+            Move { evidence: json!({ "audit_ref": "A" }), ..post(checked) },
+            &[RE002],
+        ),
+        (
+            "payload with a secret",
+            Move { evidence: json!({ "event": { "deep": [{ "Password": 1 }] } }), ..check(run) },
+            &[RE002],
+        ),
         ("unknown principal", Move { principal: "nobody".to_owned(), ..check(run) }, &[RI001]),
         ("class not held", Move { principal: "bystander".to_owned(), ..check(run) }, &[RI003]),
     ];
@@ -114,7 +156,14 @@ async fn a_key_repeats_its_answer_and_nothing_else() {
     let run = draft(&store).await;
     let first = check(run);
     let report = store.fn_state_transition_apply(&first).await.expect("checked");
-    let hold = a_move(run, "held", "reader", "executor_worker", "rpc:letter_hold", json!({ "facet": "waiting_stamp" }));
+    let hold = a_move(
+        run,
+        "held",
+        "reader",
+        "executor_worker",
+        "rpc:letter_hold",
+        json!({ "facet": "waiting_stamp" }),
+    );
     store.fn_state_transition_apply(&hold).await.expect("held");
     // Back to where the key's move would be allowed once more: it must still not be made twice.
     let release = a_move(run, "checked", "poster", "executor_worker", "event:held_over", json!({}));
@@ -123,7 +172,10 @@ async fn a_key_repeats_its_answer_and_nothing_else() {
 
     let again = store.fn_state_transition_apply(&first).await.expect("the first answer");
     assert!(again.replayed && !report.replayed);
-    assert_eq!((again.seq, again.hash.clone(), again.from.clone()), (report.seq, report.hash, report.from));
+    assert_eq!(
+        (again.seq, again.hash.clone(), again.from.clone()),
+        (report.seq, report.hash, report.from)
+    );
     let held_again = store.fn_state_transition_apply(&hold).await.expect("the first answer");
     assert!(held_again.replayed, "also when the move would be allowed again");
 
@@ -171,8 +223,12 @@ async fn a_birth_can_be_repeated_but_not_changed() {
 async fn a_batch_gives_a_verdict_each() {
     let (_db, store) = letters().await;
     let runs = [draft(&store).await, draft(&store).await, draft(&store).await];
-    let moves =
-        vec![check(runs[2]), Move { principal: "nobody".to_owned(), ..check(runs[1]) }, check(runs[0]), post(runs[2])];
+    let moves = vec![
+        check(runs[2]),
+        Move { principal: "nobody".to_owned(), ..check(runs[1]) },
+        check(runs[0]),
+        post(runs[2]),
+    ];
     let reports = store.fn_state_transition_apply_batch(&moves).await.expect("verdicts");
     let summary: Vec<(bool, Vec<Code>)> =
         reports.iter().map(|r| (r.ok, r.problems.iter().map(|p| p.code).collect())).collect();
@@ -195,10 +251,17 @@ async fn the_primary_facet_has_the_lowest_ordinal() {
     let facets = json!({ "facets": ["waiting_person", "waiting_stamp"] });
     let hold = a_move(run, "held", "reader", "reviewer", "rpc:letter_hold", facets);
     store.fn_state_transition_apply(&hold).await.expect("held");
-    assert_eq!(store.run(run).await.expect("an answer").expect("a run").facet.as_deref(), Some("waiting_stamp"));
+    assert_eq!(
+        store.run(run).await.expect("an answer").expect("a run").facet.as_deref(),
+        Some("waiting_stamp")
+    );
     let release = a_move(run, "checked", "poster", "executor_worker", "event:held_over", json!({}));
     store.fn_state_transition_apply(&release).await.expect("released");
-    assert_eq!(store.run(run).await.expect("an answer").expect("a run").facet, None, "a facet goes with its state");
+    assert_eq!(
+        store.run(run).await.expect("an answer").expect("a run").facet,
+        None,
+        "a facet goes with its state"
+    );
 }
 
 /// EVT-1: a refused event is recorded by the refused caller.
@@ -207,10 +270,15 @@ async fn a_refused_event_is_recorded() {
     let (db, store) = letters().await;
     let facts = json!({ "event_type": "letter.posted" });
     store.fn_event_validation_record("letter.posted", "RE002", &facts).await.expect("recorded");
-    assert_eq!(codes(store.fn_event_validation_record("letter.posted", "RS004", &facts).await), [RE004]);
+    assert_eq!(
+        codes(store.fn_event_validation_record("letter.posted", "RS004", &facts).await),
+        [RE004]
+    );
     let mut admin = db.superuser().await;
-    let rows: i64 =
-        sqlx::query_scalar("select count(*) from event.event_validation_audit").fetch_one(&mut admin).await.expect("a count");
+    let rows: i64 = sqlx::query_scalar("select count(*) from event.event_validation_audit")
+        .fetch_one(&mut admin)
+        .await
+        .expect("a count");
     assert_eq!(rows, 1);
 }
 

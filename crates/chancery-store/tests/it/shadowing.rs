@@ -76,6 +76,8 @@ async fn hostile(db: &TestDb) -> Session {
             session.run(&statement.replace("SCHEMA", schema)).await.expect("a look-alike");
         }
     }
+    // So that whoever the doors act as finds them too.
+    session.run("grant usage on schema planted to public").await.expect("the schema is its own");
     session.run(PATH).await.expect("a path of its own");
     session
 }
@@ -183,8 +185,9 @@ async fn settings_change_nothing_that_is_stored() {
         "third": 0.333_333_333_333_333_3, "sum": 0.1 + 0.2, "tiny": 1.25e-9, "huge": 1.234_567_890_123_456_7e25,
         "text": "đã gửi \u{1F600} \"\\\n", "nested": [{ "b": 1.5, "a": [null, true] }],
     });
-    let mut session = Session::open(&db, Role::App).await;
     for setting in SETTINGS {
+        // A session of its own: what was parsed before a setting changed would stay as it was.
+        let mut session = Session::open(&db, Role::App).await;
         session.run(setting).await.expect("a setting of one's own");
         let mut born = birth("letter", json!({ "words": 2, "ratio": 2.0 / 3.0 }));
         born.evidence = evidence.clone();

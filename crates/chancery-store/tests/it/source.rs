@@ -247,3 +247,14 @@ fn dynamic_sql_is_quoted() {
         }
     }
 }
+
+/// A body is parsed in the session that calls it: with standard_conforming_strings off, a backslash in a plain literal means
+/// something else. `E'…'` always means the same.
+#[test]
+fn no_literal_depends_on_a_setting() {
+    for file in function_files() {
+        for line in without_comments(&file.text).lines() {
+            assert!(!line.contains('\\') || line.contains("E'"), "{}: {line}", file.name());
+        }
+    }
+}

@@ -85,7 +85,14 @@ pub(crate) fn birth(machine: &str, data: Value) -> Start {
 }
 
 /// A move by a service; the key is fresh.
-pub(crate) fn a_move(run_id: Uuid, to: &str, principal: &str, class: &str, trigger: &str, evidence: Value) -> Move {
+pub(crate) fn a_move(
+    run_id: Uuid,
+    to: &str,
+    principal: &str,
+    class: &str,
+    trigger: &str,
+    evidence: Value,
+) -> Move {
     let (kind, reference) = trigger.split_once(':').expect("kind:ref");
     Move {
         run_id,
@@ -116,6 +123,10 @@ pub(crate) fn post(run_id: Uuid) -> Move {
 pub(crate) fn codes<T: std::fmt::Debug>(answer: Result<T, Error>) -> Vec<Code> {
     let error = answer.expect_err("a refusal");
     let refusal = error.refusal().unwrap_or_else(|| panic!("a refusal, not {error:?}"));
-    assert_eq!(refusal.problems.first().map(|p| p.code), Some(refusal.code), "the SQLSTATE is the first problem's");
+    assert_eq!(
+        refusal.problems.first().map(|p| p.code),
+        Some(refusal.code),
+        "the SQLSTATE is the first problem's"
+    );
     refusal.problems.iter().map(|problem| problem.code).collect()
 }
