@@ -2,15 +2,16 @@
 -- release, a door that nobody guards any more.
 do $stale$
 declare
-  v_function text;
+  v_function record;
 begin
   for v_function in
-    select p.oid::regprocedure::text
+    select p.oid::regprocedure::text as signature, p.proowner::regrole::text as owner
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
      where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit')
        and p.xmin::text <> (pg_current_xact_id()::xid)::text
   loop
-    execute 'drop function ' || v_function;
+    execute format('set local role %I', v_function.owner);
+    execute format('drop function %s', v_function.signature);
   end loop;
 end
 $stale$;

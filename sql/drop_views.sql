@@ -8,7 +8,7 @@ begin
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
    where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind = 'v';
   if v_views is not null then
-    execute 'drop view ' || v_views;
+    execute format('drop view %s', v_views);
   end if;
 end
 $views$;

@@ -1,6 +1,9 @@
 -- The entire privilege matrix. Tables are private: the definer reads and writes them, evidence it can only append;
 -- logins get doors (EXECUTE) and views (SELECT), nothing else.
 
+-- What the owner of the tables gives.
+set local role chancery_owner;
+
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
@@ -18,12 +21,34 @@ grant update (login_roles, config_rules, config_rule, reads, event_active, needs
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
+-- Events come from the engine alone: not even the tables' owner writes them.
+revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
 grant select on fsm.run, fsm.transition_log, fsm.state_def to chancery_guard;
 
 -- logins → schemas
 grant usage on schema internal, config, identity, event, fsm to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+
+grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator;
+-- A backup reads every table and writes none. (Views of the same schemas are not the owner's to give.)
+do $backup$
+declare
+  v_table text;
+begin
+  for v_table in
+    select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p', 'S')
+  loop
+    execute format('grant select on %s to chancery_backup', v_table);
+  end loop;
+end
+$backup$;
+
+-- What the owner of the functions and views gives.
+set local role chancery_definer;
 
 -- logins → doors
 grant execute on function
@@ -36,9 +61,19 @@ grant execute on function
   fsm.fn_run_start(uuid, text, jsonb, text, text, text, jsonb, text, text, text, uuid, text, text, uuid, bytea),
   event.fn_sequence_events(integer)
   to chancery_app;
-grant execute on function event.fn_ensure_partitions(integer) to chancery_definer;
--- A new partition gets the triggers of its table, made by the owner.
-grant execute on function internal.refuse_direct_write() to chancery_owner;
+-- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
+grant execute on function
+  fsm.fn_machine_apply(jsonb, text, text, boolean),
+  fsm.fn_guard_register(text, text, text[], text),
+  event.fn_event_type_register(jsonb),
+  identity.fn_principal_add(text, text, text[], text),
+  identity.fn_principal_revoke(text, text[], text),
+  identity.fn_principal_set_active(text, boolean, text),
+  identity.fn_key_register(uuid, text, bytea, uuid, text),
+  identity.fn_key_revoke(uuid, text, text)
+  to chancery_migrator;
+-- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
+grant execute on function internal.refuse_direct_write(), fsm.recompile() to chancery_owner;
 
 -- logins → views; a function in a view is called with the reader's rights
 grant execute on function
@@ -47,9 +82,3 @@ grant execute on function
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
-grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
-  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
-
--- A backup reads every table and writes none.
-grant select on all tables in schema internal, config, identity, event, fsm, audit to chancery_backup;
-grant select on all sequences in schema internal, config, identity, event, fsm, audit to chancery_backup;

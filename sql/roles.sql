@@ -44,5 +44,6 @@ begin
 end
 $roles$;
 
--- The migrator may become the owners; nobody else may.
+-- The migrator may become the owners; nobody else may. It inherits nothing from them: by hand it has its doors and no table.
+alter role chancery_migrator noinherit;
 grant chancery_owner, chancery_definer, chancery_guard to chancery_migrator;

@@ -24,6 +24,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RS022', 'guard_function_unfit', 'The function cannot serve as a guard.', 'A guard is STABLE, takes jsonb, returns boolean, pins its search path and belongs to chancery_guard.'),
   ('RS023', 'run_exists', 'A run with this id exists already.', 'Leave --id out, or repeat the first request with its own key.'),
   ('RS024', 'parent_not_open', 'The parent run is unknown or finished.', 'A run can only be started below one that still goes on.'),
+  ('RS025', 'isolation_unfit', 'A move that reads other rows needs READ COMMITTED.', 'Begin the transaction at READ COMMITTED, the default: an older snapshot cannot see what the locks hold.'),
   ('RE001', 'event_type_not_registered', 'The event type is not registered or not active.', 'Register before emit: declare it under "events" in the machine file.'),
   ('RE002', 'event_payload_invalid', 'The event''s payload breaks its rules.', 'The facts name each place; payloads carry references, never bodies or secrets.'),
   ('RE003', 'schema_outside_subset', 'The schema uses keywords outside the subset.', 'See docs/how-to/declare-a-machine.md for the keywords that are understood.'),

@@ -55,6 +55,7 @@ codes! {
     RS022 "guard_function_unfit"
     RS023 "run_exists"
     RS024 "parent_not_open"
+    RS025 "isolation_unfit"
     RE001 "event_type_not_registered"
     RE002 "event_payload_invalid"
     RE003 "schema_outside_subset"

@@ -62,9 +62,9 @@ impl Store {
             "select run_id, state_machine_id, state_code, seq, head_hash, parent_run_id, data, started_by, trace_id, correlation_id, facet,
                     (extract(epoch from created_at) * 1000000)::bigint as created_at_micros,
                     (extract(epoch from last_transition_at) * 1000000)::bigint as last_transition_at_micros
-               from fsm.v_run_facts where run_id > $1 order by run_id limit $2",
+               from fsm.v_run_facts where $1::uuid is null or run_id > $1 order by run_id limit $2",
         )
-        .bind(after.unwrap_or_else(Uuid::nil))
+        .bind(after)
         .bind(limit)
         .fetch_all(&self.pool)
         .await?;

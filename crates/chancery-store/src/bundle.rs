@@ -18,12 +18,17 @@ impl Migration {
     }
 }
 
+/// Owns the tables.
+const OWNER: &str = "chancery_owner";
+/// Owns the functions and views.
+const DEFINER: &str = "chancery_definer";
+
 /// Everything that is re-applied whole, with the role that comes to own it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Piece {
     pub(crate) name: &'static str,
     pub(crate) text: &'static str,
-    /// `None`: applied as the migrator itself, who may act for every owner.
+    /// `None`: the text itself says as whom, since it concerns several owners.
     pub(crate) owner: Option<&'static str>,
 }
 
@@ -54,37 +59,33 @@ pub(crate) fn pieces() -> Vec<Piece> {
         objects.map(|(name, text)| Piece { name, text, owner: Some(owner_of(text)) }).collect();
     pieces.sort_by_key(|piece| (views_last(piece.name), piece.name));
     // A view whose columns changed cannot be replaced, so all of ours are made anew.
-    pieces.insert(0, Piece { name: "drop views", text: file("drop_views.sql"), owner: None });
+    pieces.insert(0, Piece { name: "drop views", text: file("drop_views.sql"), owner: Some(DEFINER) });
     pieces.push(Piece { name: "grants.sql", text: file("grants.sql"), owner: None });
     pieces.push(Piece {
         name: "generated",
         text: "select internal.generate_dispatchers(); select fsm.compile_transitions();",
-        owner: None,
+        owner: Some(DEFINER),
     });
     let rest = FILES
         .iter()
         .filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
-    pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: declared_owner(text) }));
+    pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: Some(OWNER) }));
     pieces.push(Piece {
         name: "drop stale functions",
         text: file("drop_stale_functions.sql"),
-        owner: None,
+        owner: Some(DEFINER),
     });
     pieces.push(Piece {
         name: "partitions",
         text: "select event.fn_ensure_partitions();",
-        owner: None,
+        owner: Some(DEFINER),
     });
     pieces
 }
 
 /// Definer-owned unless the first line says otherwise: `-- owner: ROLE`.
 fn owner_of(text: &'static str) -> &'static str {
-    declared_owner(text).unwrap_or("chancery_definer")
-}
-
-fn declared_owner(text: &'static str) -> Option<&'static str> {
-    text.lines().next()?.strip_prefix("-- owner: ").map(str::trim)
+    text.lines().next().and_then(|line| line.strip_prefix("-- owner: ")).map_or(DEFINER, str::trim)
 }
 
 /// Digest of the whole text: two installations with the same digest have the same rules.

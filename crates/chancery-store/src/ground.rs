@@ -1,6 +1,7 @@
 //! The ground the product stands on: what must hold before anything is trusted to it.
 
 use serde::Serialize;
+use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 
 use crate::migrate::Release;
 use crate::target::{Role, Store, Target};
@@ -98,21 +99,24 @@ impl Target {
     /// # Errors
     /// When the migrator may not.
     pub async fn rearm_triggers(&self) -> Result<u64, Error> {
-        let store = Store::with_connections(self, Role::Migrator, 1)?;
+        let mut connection = self.options(Role::Migrator)?.connect().await?;
+        let mut transaction = connection.begin().await?;
+        transaction.execute("set local role chancery_owner").await?;
         let statements: Vec<String> = sqlx::query_scalar(
             "select format('alter table %s enable always trigger %I', t.tgrelid::regclass, t.tgname)
                from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
               where n.nspname = any($1) and not t.tgisinternal and t.tgenabled <> 'A'",
         )
         .bind(ROOMS.iter().map(|&r| r.to_owned()).collect::<Vec<String>>())
-        .fetch_all(&store.pool)
+        .fetch_all(&mut *transaction)
         .await?;
         let mut armed = 0;
         for statement in statements {
-            sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&store.pool).await?;
+            transaction.execute(sqlx::AssertSqlSafe(statement)).await?;
             armed += 1;
         }
-        store.close().await;
+        transaction.commit().await?;
+        connection.close().await?;
         Ok(armed)
     }
 }

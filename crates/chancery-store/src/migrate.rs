@@ -118,6 +118,8 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
     transaction
         .execute("set local check_function_bodies = off; set local lock_timeout = '30s'; set local client_min_messages = warning")
         .await?;
+    // The migrator inherits nothing; what it does, it does as one of the owners.
+    transaction.execute("set local role chancery_owner").await?;
     let applied = applied_migrations(&mut transaction).await?;
     if let Some((version, name, _)) =
         applied.iter().find(|(version, ..)| *version > ours.schema_version)
@@ -137,7 +139,6 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
                 )));
             }
             None => {
-                transaction.execute("set local role chancery_owner").await?;
                 run(&mut transaction, migration.name, migration.text).await?;
                 sqlx::query(
                     "insert into internal.migration (version, name, sha256) values ($1, $2, $3)",
@@ -147,7 +148,6 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
                 .bind(migration.sha256())
                 .execute(&mut *transaction)
                 .await?;
-                transaction.execute("set local role chancery_migrator").await?;
                 names.push(migration.name.to_owned());
             }
         }
@@ -163,6 +163,7 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
             transaction.execute(AssertSqlSafe(format!("set local role {role}"))).await?;
             run(&mut transaction, piece.name, piece.text).await?;
         }
+        transaction.execute("set local role chancery_owner").await?;
         sqlx::query(
             "insert into internal.release (product_version, schema_version, bundle_sha256, applied_at)
              values ($1, $2, $3, clock_timestamp())

@@ -18,7 +18,10 @@ as $$
 declare
   v_cursor event.sequencer_cursor;
   v_system bigint := (select s.system_identifier from pg_control_system() s);
+  v_moved boolean;
+  v_before pg_snapshot;
   v_seen pg_snapshot;
+  v_taken bigint;
   v_stamped bigint;
 begin
   select c.* into v_cursor from event.sequencer_cursor c for update;
@@ -34,51 +37,44 @@ begin
     perform event.fn_ensure_partitions();
   end if;
 
-  if v_cursor.system_identifier <> v_system then
-    -- Moved to another cluster by dump and restore: old xids mean nothing here. Everything visible without a position is
-    -- stamped once, whatever its xid.
-    with fresh as (
-      select o.event_id, o.xid, o.outbox_id, o.created_at, row_number() over (order by o.outbox_id) as n
-        from event.event_outbox o
-       where not exists (select from event.event_sequenced s where s.event_id = o.event_id)
-         and exists (select from fsm.transition_log l where l.run_id = o.subject_id and l.seq = o.subject_seq and l.log_id = o.event_id)),
-    stamped as (
-      insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
-      select v_cursor.last_position + f.n, f.event_id, f.xid, f.outbox_id, f.created_at, internal.now() from fresh f
-      returning position, event_id),
-    marked as (
-      insert into event.event_sequenced (event_id, position) select s.event_id, s.position from stamped s)
-    select count(*), pg_current_snapshot() into v_stamped, v_seen from stamped;
-  else
-    -- The limit bounds one pass. What is left over was seen by no recorded snapshot: the cursor's snapshot only moves on
-    -- when a pass took everything it saw.
-    with fresh as (
-      select o.event_id, o.xid, o.outbox_id, o.created_at
-        from event.event_outbox o
-       where o.xid >= pg_snapshot_xmin(v_cursor.seen_snapshot)
-         and o.xid < pg_snapshot_xmax(pg_current_snapshot())
-         and not pg_visible_in_snapshot(o.xid, v_cursor.seen_snapshot)
-         and not exists (select from event.event_sequenced s where s.event_id = o.event_id)
-         -- An event is the shadow of a log row; a row that somebody forged beside the log is never delivered.
-         and exists (select from fsm.transition_log l where l.run_id = o.subject_id and l.seq = o.subject_seq and l.log_id = o.event_id)
-       order by o.outbox_id
-       limit p_limit),
-    stamped as (
-      insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
-      select v_cursor.last_position + row_number() over (order by f.outbox_id), f.event_id, f.xid, f.outbox_id, f.created_at, internal.now()
-        from fresh f
-      returning position, event_id),
-    marked as (
-      insert into event.event_sequenced (event_id, position) select s.event_id, s.position from stamped s)
-    select count(*), pg_current_snapshot() into v_stamped, v_seen from stamped;
-    if v_stamped >= p_limit then
-      v_seen := v_cursor.seen_snapshot;
-    end if;
+  -- Moved to another cluster by dump and restore: old xids and the old snapshot mean nothing here. Until a pass has taken
+  -- everything, whatever is visible and has no position is to be stamped, whatever its xid.
+  v_moved := v_cursor.system_identifier <> v_system;
+  v_before := case when v_moved then '1:1:' else v_cursor.seen_snapshot end;
+
+  with fresh as (
+    select o.event_id, o.xid, o.outbox_id, o.created_at
+      from event.event_outbox o
+     where o.xid >= pg_snapshot_xmin(v_before)
+       and (v_moved or o.xid < pg_snapshot_xmax(pg_current_snapshot()))
+       and not pg_visible_in_snapshot(o.xid, v_before)
+       and not exists (select from event.event_sequenced s where s.event_id = o.event_id)
+       -- An event is the shadow of a log row; a row that somebody forged beside the log is never delivered.
+       and exists (select from fsm.transition_log l where l.run_id = o.subject_id and l.seq = o.subject_seq and l.log_id = o.event_id)
+     order by o.outbox_id
+     limit p_limit),
+  firsts as (
+    -- A copy that somebody made of an event's row must not stop the pass: the first one counts.
+    select distinct on (f.event_id) f.event_id, f.xid, f.outbox_id, f.created_at from fresh f order by f.event_id, f.outbox_id),
+  stamped as (
+    insert into event.event_position (position, event_id, xid, outbox_id, event_created_at, stamped_at)
+    select v_cursor.last_position + row_number() over (order by f.outbox_id), f.event_id, f.xid, f.outbox_id, f.created_at, internal.now()
+      from firsts f
+    returning position, event_id),
+  marked as (
+    insert into event.event_sequenced (event_id, position) select s.event_id, s.position from stamped s)
+  select (select count(*) from fresh), count(*), pg_current_snapshot() into v_taken, v_stamped, v_seen from stamped;
+
+  -- The limit bounds one pass. What is left over was seen by no recorded snapshot: the cursor only moves on when a pass took
+  -- everything it saw.
+  if v_taken >= p_limit then
+    v_seen := v_cursor.seen_snapshot;
+    v_system := v_cursor.system_identifier;
   end if;
-  if v_stamped > 0 or v_seen::text <> v_cursor.seen_snapshot::text then
+  if v_stamped > 0 or v_seen::text <> v_cursor.seen_snapshot::text or v_system <> v_cursor.system_identifier then
     update event.sequencer_cursor
        set last_position = v_cursor.last_position + v_stamped, seen_snapshot = v_seen, system_identifier = v_system;
   end if;
-  return jsonb_build_object('stamped', v_stamped, 'last_position', v_cursor.last_position + v_stamped, 'more', v_stamped >= p_limit);
+  return jsonb_build_object('stamped', v_stamped, 'last_position', v_cursor.last_position + v_stamped, 'more', v_taken >= p_limit);
 end
 $$;

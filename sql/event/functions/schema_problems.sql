@@ -30,7 +30,7 @@ begin
       when v_keyword = 'const' then true
       when v_keyword in ('minimum', 'maximum') then jsonb_typeof(v_value) = 'number'
       when v_keyword in ('minLength', 'maxLength', 'minItems', 'maxItems') then
-        jsonb_typeof(v_value) = 'number' and (v_value #>> '{}') ~ '^\d+$'
+        jsonb_typeof(v_value) = 'number' and (v_value #>> '{}') ~ '^[0-9]+$'
       when v_keyword = 'pattern' then jsonb_typeof(v_value) = 'string' and event.is_regex(v_value #>> '{}')
       when v_keyword = 'description' then jsonb_typeof(v_value) = 'string'
       else false end;

@@ -24,20 +24,25 @@ begin
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('member', 'trace_id', 'expected', '32 hex digits, not all zero')));
   end if;
 
-  -- A repeated birth is answered from what is there, whatever has become of its machine and its parent since.
-  select r.state_machine_id, r.data, r.parent_run_id, l.idempotency_key, l.to_state into v_existing
-    from fsm.run r join fsm.transition_log l on l.run_id = r.run_id and l.seq = 1
-   where r.run_id = p_run_id;
-  if found then
-    if v_existing.idempotency_key is distinct from p_idempotency_key or v_existing.data <> p_data
-       or v_existing.parent_run_id is distinct from p_parent_run_id
-       or split_part(v_existing.state_machine_id, '@', 1) <> split_part(p_machine, '@', 1) then
-      perform internal.refuse(internal.problem('RS023', jsonb_build_object('run_id', p_run_id, 'machine', v_existing.state_machine_id)));
+  loop
+    -- A repeated birth is answered from what is there, whatever has become of its machine and its parent since.
+    select r.state_machine_id, r.data, r.parent_run_id, l.idempotency_key, l.to_state into v_existing
+      from fsm.run r join fsm.transition_log l on l.run_id = r.run_id and l.seq = 1
+     where r.run_id = p_run_id;
+    if found then
+      if v_existing.idempotency_key is distinct from p_idempotency_key or v_existing.data <> p_data
+         or v_existing.parent_run_id is distinct from p_parent_run_id
+         or split_part(v_existing.state_machine_id, '@', 1) <> split_part(p_machine, '@', 1) then
+        perform internal.refuse(internal.problem('RS023', jsonb_build_object('run_id', p_run_id, 'machine', v_existing.state_machine_id)));
+      end if;
+      v_initial_state := v_existing.to_state;
+    else
+      v_initial_state := fsm.insert_run(p_run_id, p_machine, p_data, p_principal, p_parent_run_id, p_trace_id, p_correlation_id);
     end if;
-    v_initial_state := v_existing.to_state;
-  else
-    v_initial_state := fsm.insert_run(p_run_id, p_machine, p_data, p_principal, p_parent_run_id, p_trace_id, p_correlation_id);
-  end if;
+    -- Two births of one id at the same time: the second waited for the first and now looks again.
+    exit when v_initial_state is not null;
+    perform fsm.require_fresh_reads();
+  end loop;
 
   v_report := fsm.move(p_run_id, 'custom', null, v_initial_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
                        p_principal, p_idempotency_key, p_reason, fsm.run_digest(p_run_id), p_key_id, p_signature);

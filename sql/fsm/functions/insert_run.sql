@@ -1,7 +1,8 @@
 -- promise: a run that waits for its birth (seq 0) in its machine's initial state; the move that follows makes it real, and
---          without that move it cannot be committed. Returns the initial state.
+--          without that move it cannot be committed. Returns the initial state,
+--          or null when the id is taken.
 -- locks: parent (share), so that it cannot finish beside a child that is being born
--- refuses with: RS018 no active machine, RS023 the id is taken, RS024 the parent is unknown or finished, RI001
+-- refuses with: RS018 no active machine, RS024 the parent is unknown or finished, RS025, RI001
 create or replace function fsm.insert_run(
   p_run_id uuid, p_machine text, p_data jsonb, p_principal text, p_parent_run_id uuid, p_trace_id text, p_correlation_id text
 ) returns text
@@ -24,10 +25,12 @@ begin
     perform internal.refuse(internal.problem('RI001', jsonb_build_object('principal', p_principal)));
   end if;
   if p_parent_run_id is not null then
+    -- Locked first and read afterwards: a joined read that waits for the lock compares the parent's new state with the old row.
+    perform fsm.require_fresh_reads();
+    perform from fsm.run r where r.run_id = p_parent_run_id for share;
     select r.state_code, s.is_terminal into v_parent
       from fsm.run r join fsm.state_def s using (state_machine_id, state_code)
-     where r.run_id = p_parent_run_id
-       for share of r;
+     where r.run_id = p_parent_run_id;
     if v_parent.is_terminal is not false then
       perform internal.refuse(internal.problem('RS024', jsonb_build_object('parent', p_parent_run_id, 'state', v_parent.state_code)));
     end if;
@@ -38,8 +41,8 @@ begin
           coalesce(p_trace_id, replace(internal.uuid_v7()::text, '-', '')), coalesce(p_correlation_id, p_run_id::text), v_now, v_now)
   on conflict (run_id) do nothing;
   if not found then
-    -- Somebody committed this id since we looked; the same call made again is answered from theirs.
-    perform internal.refuse(internal.problem('RS023', jsonb_build_object('run_id', p_run_id)));
+    -- Somebody committed this id since the caller looked.
+    return null;
   end if;
   return v_machine.initial_state;
 end

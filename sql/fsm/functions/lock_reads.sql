@@ -5,6 +5,7 @@ create or replace function fsm.lock_reads(p_run_kind text, p_run_id uuid, p_pare
 language plpgsql
 as $$
 begin
+  perform fsm.require_fresh_reads();
   if 'parent' = any (p_reads) and p_parent_run_id is not null then
     perform from fsm.run r where r.run_id = p_parent_run_id for share;
   end if;

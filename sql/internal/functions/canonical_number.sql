@@ -20,7 +20,7 @@ begin
   -- float8 output is the shortest text that reads back as the same double; only its layout differs from ECMAScript's.
   v_text := p_number::float8::text;
   v_sign := case when v_text like '-%' then '-' else '' end;
-  v_parts := regexp_match(ltrim(v_text, '-'), '^(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$');
+  v_parts := regexp_match(ltrim(v_text, '-'), '^([0-9]+)(?:[.]([0-9]+))?(?:e([+-][0-9]+))?$');
   v_digits := v_parts[1] || coalesce(v_parts[2], '');
   v_exponent := coalesce(v_parts[3], '0')::int + length(v_parts[1]);
   v_exponent := v_exponent - (length(v_digits) - length(ltrim(v_digits, '0')));

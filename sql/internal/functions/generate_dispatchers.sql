@@ -55,6 +55,7 @@ begin
 end
 $body$;$assert$, 'assert_log_' || v_kind.run_kind, v_kind.state_column, v_kind.tab, v_kind.id_column, v_kind.id_column,
       v_kind.id_column, v_kind.run_kind, v_kind.id_column);
+    execute format('grant execute on function fsm.%I() to chancery_owner', 'assert_log_' || v_kind.run_kind);
   end loop;
   select string_agg(format($ask$
   if p_predicate_fn = %L then

@@ -1,5 +1,6 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
+mod archive;
 mod canonical;
 mod catalogue;
 mod differential;

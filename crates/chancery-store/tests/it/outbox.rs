@@ -184,6 +184,30 @@ async fn a_runs_order_does_not_follow_transaction_numbers() {
     }
 }
 
+/// EVT-2: a forged copy of an event, which only somebody without need of rights can write, stops no other event and is not
+/// delivered in its place.
+#[tokio::test]
+async fn a_forged_copy_stops_nothing() {
+    let (db, store, runs) = meters(1).await;
+    let forged = sqlx::query(
+        "insert into event.event_outbox (event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal,
+                                         trace_id, correlation_id, payload)
+         select event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id,
+                '{\"forged\": true}'
+           from event.event_outbox",
+    )
+    .execute(&mut db.superuser().await)
+    .await;
+    // A database that refuses the superuser as well is none the worse.
+    if forged.is_ok() {
+        store.fn_state_transition_apply(&tick(runs[0])).await.expect("ticked");
+        sequence_now(&store).await.expect("the sequencer goes on");
+        let told = store.events_after(0, 10).await.expect("events");
+        assert!(told.iter().all(|event| event.cloudevent["data"]["forged"].is_null()), "{told:?}");
+        assert_eq!(delivered(&store).await, [(runs[0], 1), (runs[0], 2)]);
+    }
+}
+
 /// What the crowd below shares.
 struct Crowd {
     runs: Vec<Uuid>,
