@@ -59,7 +59,10 @@ pub(crate) fn pieces() -> Vec<Piece> {
         objects.map(|(name, text)| Piece { name, text, owner: Some(owner_of(text)) }).collect();
     pieces.sort_by_key(|piece| (views_last(piece.name), piece.name));
     // A view whose columns changed cannot be replaced, so all of ours are made anew.
-    pieces.insert(0, Piece { name: "drop views", text: file("drop_views.sql"), owner: Some(DEFINER) });
+    pieces.insert(
+        0,
+        Piece { name: "drop views", text: file("drop_views.sql"), owner: Some(DEFINER) },
+    );
     pieces.push(Piece { name: "grants.sql", text: file("grants.sql"), owner: None });
     pieces.push(Piece {
         name: "generated",

@@ -70,13 +70,23 @@ impl FromStr for Role {
 }
 
 /// The database to work on, and how each login gets in.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Target {
     pub(crate) admin: PgConnectOptions,
     pub(crate) database: String,
     pub(crate) home: Home,
     /// Whether the server is our own, so that its passwords are ours to set.
     pub(crate) managed: bool,
+}
+
+impl std::fmt::Debug for Target {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The connection options hold a password, and would show it.
+        f.debug_struct("Target")
+            .field("database", &self.database)
+            .field("managed", &self.managed)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Target {
@@ -138,9 +148,16 @@ impl Target {
 }
 
 /// One login's way into the database.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Store {
     pub(crate) pool: PgPool,
+}
+
+impl std::fmt::Debug for Store {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // The pool's options hold a password, and would show it.
+        f.debug_struct("Store").field("connections", &self.pool.size()).finish_non_exhaustive()
+    }
 }
 
 impl Store {

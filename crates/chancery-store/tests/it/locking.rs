@@ -129,6 +129,24 @@ async fn what_a_guard_read_stays_as_it_was() {
     }
 }
 
+/// FSM-8: an act that reads other rows is refused outright to a caller whose snapshot could be older than its locks, and
+/// nothing changes.
+#[tokio::test]
+async fn reading_others_needs_a_fresh_look() {
+    let (db, store, _watch) = archive().await;
+    let (dossier, papers) = dossier(&store, 1).await;
+    let before = db.fingerprint().await;
+    for kind in [Kind::Reopen, Kind::Start, Kind::Complete] {
+        for isolation in [Isolation::RepeatableRead, Isolation::Serializable] {
+            let mut session = Session::open(&db, Role::App).await;
+            session.begin(isolation).await;
+            let answer = kind.act(dossier, papers[0]).on(&mut session).await;
+            assert_eq!(codes(answer), [RS025], "{kind:?} at {isolation:?}");
+        }
+    }
+    assert_eq!(before, db.fingerprint().await);
+}
+
 /// FSM-8: a caller that keeps an old snapshot gets a conflict, a refusal or its way, but never breaks the invariant.
 /// The first racer stays at READ COMMITTED, so that nothing can rest on serialisable snapshots alone.
 #[tokio::test]
