@@ -171,7 +171,6 @@ create table fsm.run (
   constraint run_data_is_object check (jsonb_typeof(data) = 'object')
 ) with (fillfactor = 85);
 create index run_children_idx on fsm.run (parent_run_id) where parent_run_id is not null;
-create index run_by_machine_idx on fsm.run (state_machine_id);
 -- Deliberately no foreign key from state_code to state_def: its check would lock the same few state rows in every
 -- move of every client. The log row names a transition_def row, which has the key, and the constraint trigger holds
 -- state and log equal.
