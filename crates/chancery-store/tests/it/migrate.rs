@@ -308,6 +308,12 @@ async fn roles_have_the_promised_attributes() {
     .await
     .expect("memberships");
     assert_eq!(members, owners.map(|owner| ("chancery_migrator".to_owned(), owner.to_owned())));
+    let inherits: bool =
+        sqlx::query_scalar("select rolinherit from pg_roles where rolname = 'chancery_migrator'")
+            .fetch_one(&mut admin)
+            .await
+            .expect("the operator");
+    assert!(!inherits, "the operator has an owner's rights only while it acts as one");
     for role in LOGINS {
         let mut settings: Vec<String> =
             sqlx::query_scalar("select unnest(rolconfig) from pg_roles where rolname = $1")
