@@ -218,8 +218,6 @@ comment on column fsm.transition_log.evidence is 'RFC 8785 canonical bytes: the 
 create type fsm.run_row as (
   state_machine_id text,
   state_code text,
-  facet text,
-  last_transition_at timestamptz,
   seq bigint,
   head_hash bytea,
   parent_run_id uuid,

@@ -17,7 +17,7 @@ begin
   for v_kind in select k.*, k.table_name::regclass as tab from fsm.run_kind_def k order by k.run_kind loop
     v_peek := v_peek || format($peek$
   if p_run_kind = %L then
-    select r.state_machine_id, r.%I, r.facet, r.last_transition_at, r.seq, r.head_hash, %s, r.started_by, r.trace_id, r.correlation_id, %s
+    select r.state_machine_id, r.%I, r.seq, r.head_hash, %s, r.started_by, r.trace_id, r.correlation_id, %s
       into v_run from %s r where r.%I = p_run_id;
     return v_run;
   end if;$peek$, v_kind.run_kind, v_kind.state_column, coalesce('r.' || quote_ident(v_kind.parent_column), 'null::uuid'),
