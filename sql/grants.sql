@@ -1,6 +1,31 @@
 -- The entire privilege matrix. Tables are private: the definer reads and writes them, evidence it can only append;
 -- logins get doors (EXECUTE) and views (SELECT), nothing else.
 
+-- What somebody gave by hand does not outlive a release: each owner takes back everything first.
+do $revoke$
+declare
+  v_owner text;
+  v_object record;
+  v_holders constant text := 'public, chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review, cutter_ro';
+begin
+  foreach v_owner in array array['chancery_owner', 'chancery_definer'] loop
+    execute format('set local role %I', v_owner);
+    for v_object in
+      select case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
+        from pg_class c join pg_namespace n on n.oid = c.relnamespace
+       where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p', 'v', 'S')
+         and c.relowner = v_owner::regrole
+      union all
+      select 'function', p.oid::regprocedure::text
+        from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+       where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and p.proowner = v_owner::regrole
+    loop
+      execute format('revoke all on %s %s from %s', v_object.kind, v_object.name, v_holders);
+    end loop;
+  end loop;
+end
+$revoke$;
+
 -- What the owner of the tables gives.
 set local role chancery_owner;
 

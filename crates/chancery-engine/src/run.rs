@@ -103,7 +103,7 @@ pub async fn start(
         evidence: &start.evidence,
         reason: start.reason.as_deref(),
         idempotency_key: &start.idempotency_key,
-        data: Some(&start.data),
+        birth: Some(envelope::Birth { machine: envelope::name_of(machine), data: &start.data }),
     });
     Ok(store.fn_run_start(&start).await?)
 }
@@ -131,7 +131,7 @@ pub async fn make_move(
         evidence: &m.evidence,
         reason: m.reason.as_deref(),
         idempotency_key: &m.idempotency_key,
-        data: None,
+        birth: None,
     });
     let answer = store.fn_state_transition_apply(&m).await;
     if let Err(error) = &answer {

@@ -30,8 +30,16 @@ pub struct Move<'a> {
     pub evidence: &'a Value,
     pub reason: Option<&'a str>,
     pub idempotency_key: &'a str,
-    /// The data a run is born with; only the birth of a run has it.
-    pub data: Option<&'a Value>,
+    /// What a run is born as; only the birth of a run has it.
+    pub birth: Option<Birth<'a>>,
+}
+
+/// What a run is born as: a signed birth is good for this machine and this data only.
+#[derive(Debug, Clone, Copy)]
+pub struct Birth<'a> {
+    /// The machine's name, without its version: which version is active is not the signer's to say.
+    pub machine: &'a str,
+    pub data: &'a Value,
 }
 
 impl Move<'_> {
@@ -49,7 +57,8 @@ impl Move<'_> {
                 "evidence": self.evidence,
                 "reason": self.reason,
                 "idempotency_key": self.idempotency_key,
-                "data_sha256": self.data.map(|d| hex::encode(canonical::sha256(d))),
+                "machine": self.birth.map(|birth| birth.machine),
+                "data_sha256": self.birth.map(|birth| hex::encode(canonical::sha256(birth.data))),
             })),
         }
     }
@@ -73,7 +82,7 @@ impl Statement {
             evidence: &evidence,
             reason: row.reason.as_deref(),
             idempotency_key: &row.idempotency_key,
-            data,
+            birth: data.map(|data| Birth { machine: name_of(&row.state_machine_id), data }),
         }
         .statement())
     }
@@ -102,4 +111,9 @@ impl Statement {
         let Ok(signature) = Signature::from_slice(signature) else { return false };
         public_key.verify(&self.pre_authentication_encoding(), &signature).is_ok()
     }
+}
+
+/// The name in a machine id, `name@version`; a bare name is one already.
+pub fn name_of(machine: &str) -> &str {
+    machine.split('@').next().unwrap_or(machine)
 }

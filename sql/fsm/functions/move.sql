@@ -22,7 +22,7 @@ declare
 begin
   -- The cheap form of what request_problems asks in full.
   if p_idempotency_key is null or btrim(p_idempotency_key) = '' or length(p_idempotency_key) > 200 or p_principal is null
-     or jsonb_typeof(p_evidence) is distinct from 'object' or p_evidence ? 'event' or length(p_evidence::text) > 4096 then
+     or jsonb_typeof(p_evidence) is distinct from 'object' or p_evidence ? 'event' or length(p_evidence::text) > 128 then
     v_problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
     if v_problems is not null then
       return fsm.refused(p_run_id, p_to_state, v_problems);

@@ -16,6 +16,14 @@ begin
      (select (c.value #>> '{}')::int from config.dot_config c where c.key = 'fsm.evidence.max_bytes') then
     return internal.problem('RS014', jsonb_build_object('expected', 'small evidence', 'given_bytes', octet_length(p_evidence::text)));
   end if;
+  -- What canonical bytes cannot say, and what other readers would stop at, is refused here, where a preview sees it too.
+  if jsonb_path_exists(p_evidence, 'strict $.**{65}') then
+    return internal.problem('RS014', jsonb_build_object('expected', 'at most 64 levels'));
+  end if;
+  if jsonb_path_exists(p_evidence, 'strict $.** ? (@.type() == "number" && (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308
+       || (@ != 0 && @ < 2.2250738585072014e-308 && @ > -2.2250738585072014e-308)))') then
+    return internal.problem('RS014', jsonb_build_object('expected', 'numbers that fit an IEEE double'));
+  end if;
   if not fsm.is_run_kind(p_run_kind) then
     return internal.problem('RS002', jsonb_build_object('run_kind', p_run_kind));
   end if;

@@ -96,6 +96,16 @@ async fn each_bad_move_has_its_own_refusal() {
         ("proposed", post(run), &[RS011]),
         ("no key", Move { idempotency_key: " ".to_owned(), ..check(run) }, &[RS013]),
         ("evidence is a list", Move { evidence: json!([1]), ..check(run) }, &[RS014]),
+        (
+            "evidence too deep",
+            Move { evidence: json!({ "deep": nested(70) }), ..check(run) },
+            &[RS014],
+        ),
+        (
+            "a number no double holds",
+            Move { evidence: json!({ "n": 5e-324 }), ..check(run) },
+            &[RS014],
+        ),
         ("event is text", Move { evidence: json!({ "event": "x" }), ..check(run) }, &[RS014]),
         (
             "evidence too large",
@@ -306,4 +316,9 @@ async fn a_login_acts_only_for_its_own_duty() {
         let other = db.store(role);
         assert_eq!(codes(other.fn_state_transition_apply(&check(run)).await), [RI004], "{role:?}");
     }
+}
+
+/// An array in an array, so many levels deep.
+fn nested(levels: usize) -> serde_json::Value {
+    (0..levels).fold(json!(1), |inner, _| json!([inner]))
 }

@@ -124,6 +124,33 @@ async fn rules_applied_again_are_the_same_rules() {
     assert_eq!(db.store(Role::App).release().await.expect("a stamp"), Release::of_this_binary());
 }
 
+/// SEC-3: rights that somebody gave by hand do not outlive a release.
+#[tokio::test]
+async fn rights_given_by_hand_are_taken_back() {
+    let db = TestDb::new().await;
+    let objects = catalogue(&db).await;
+    let mut admin = db.superuser().await;
+    for grant in [
+        "grant insert, update on fsm.run to chancery_app",
+        "grant select on identity.signing_key to cutter_ro",
+        "grant execute on function fsm.fn_machine_apply(jsonb, text, text, boolean) to public",
+    ] {
+        admin.execute(grant).await.expect("the superuser may");
+    }
+    forget_the_release(&db).await;
+    db.target().migrate().await.expect("applied again");
+    assert_same(&objects, &catalogue(&db).await, "rights");
+    let held: bool = sqlx::query_scalar(
+        "select has_table_privilege('chancery_app', 'fsm.run', 'insert')
+             or has_table_privilege('cutter_ro', 'identity.signing_key', 'select')
+             or has_function_privilege('public', 'fsm.fn_machine_apply(jsonb, text, text, boolean)', 'execute')",
+    )
+    .fetch_one(&mut admin)
+    .await
+    .expect("an answer");
+    assert!(!held, "all three are gone");
+}
+
 /// SEC-3: whoever migrates at the same time waits; one does the work, and the outcome is that of one.
 #[tokio::test]
 async fn migrations_at_once_converge() {
