@@ -1,4 +1,5 @@
--- A million moves of a hundred thousand finished runs, in both logs and both outboxes. Triggers are off: this is ballast.
+-- A million moves of a hundred thousand finished runs, in both logs and both outboxes. Triggers are off: this is ballast;
+-- the caller arms them again.
 set session_replication_role = replica;
 alter table fsm.transition_log disable trigger user;
 alter table event.event_outbox disable trigger user;
@@ -19,9 +20,3 @@ select log_id, at, event_type, run_kind, run_id, seq, principal, replace(run_id:
 insert into bench.transition_log select * from fsm.transition_log where run_id in (select run_id from ballast_run);
 insert into bench.event_outbox (event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)
 select log_id, at, event_type, run_kind, run_id, seq, principal, replace(run_id::text, '-', ''), run_id::text, '{}' from ballast;
-alter table fsm.transition_log enable always trigger transition_log_only_by_the_engine;
-alter table fsm.transition_log enable always trigger transition_log_is_append_only;
-alter table fsm.transition_log enable always trigger transition_log_is_never_emptied;
-alter table event.event_outbox enable always trigger outbox_only_by_the_engine;
-alter table event.event_outbox enable always trigger outbox_is_append_only;
-alter table event.event_outbox enable always trigger outbox_is_never_emptied;

@@ -15,7 +15,7 @@ moved as (
 logged as (
   insert into bench.transition_log (run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, principal,
     actor_class, trigger_kind, trigger_ref, reason, evidence, event_type, idempotency_key, at, prev_hash, hash)
-  select h.run_id, h.seq + 1, h.log_id, 'custom', h.state_machine_id, 'pendulum@1.0.0#swing:left>right/executor_worker', h.state_code, r.to_state, 'bench',
+  select h.run_id, h.seq + 1, h.log_id, 'custom', h.state_machine_id, 'pendulum@1.0.0#swing:left>right/executor_worker', h.state_code, h.to_state, 'bench',
          'executor_worker', 'rpc', 'swing', null, '{"note":"swing"}', 'pendulum.swung', h.key, h.at, h.head_hash, h.hash
     from h join moved using (run_id))
 insert into bench.event_outbox (event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)

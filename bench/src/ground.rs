@@ -111,6 +111,7 @@ impl Ground {
         let mut admin = self.superuser().await?;
         sqlx::raw_sql(include_str!("../sql/fill.sql")).execute(&mut admin).await?;
         admin.close().await?;
+        self.target.rearm_triggers().await?;
         let mut admin = self.superuser().await?;
         for statement in ["vacuum analyze", "checkpoint"] {
             sqlx::raw_sql(statement).execute(&mut admin).await?;
