@@ -247,7 +247,7 @@ async fn show(context: &mut Context, run_id: Uuid) -> Result<Outcome, Failure> {
 }
 
 async fn find(store: &Store, run_id: Uuid) -> Result<RunRow, Failure> {
-    match engine::show(store, run_id).await? {
+    match store.run(run_id).await? {
         Some(run) => Ok(run),
         None => {
             Err(refusal(store, Code::RS001, json!({ "run_kind": "custom", "run_id": run_id }))

@@ -2,7 +2,7 @@
 
 use chancery_model::envelope;
 use chancery_store::Store;
-use chancery_store::fsm::{Move, MoveReport, Preview, RunRow, Signed, Start};
+use chancery_store::fsm::{Move, MoveReport, Preview, Signed, Start};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -153,14 +153,6 @@ pub async fn preview(
 ) -> Result<Preview, Error> {
     let m = prepare(store, actor, run_id, to, request).await?;
     Ok(store.fn_state_transition_validate(&m).await?)
-}
-
-/// One run.
-///
-/// # Errors
-/// When there is no answer.
-pub async fn show(store: &Store, run_id: Uuid) -> Result<Option<RunRow>, Error> {
-    Ok(store.run(run_id).await?)
 }
 
 async fn prepare(
