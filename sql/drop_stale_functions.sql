@@ -7,7 +7,7 @@ begin
   for v_function in
     select p.oid::regprocedure::text as signature, p.proowner::regrole::text as owner
       from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-     where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit')
+     where n.nspowner = 'chancery_owner'::regrole
        and p.xmin::text <> (pg_current_xact_id()::xid)::text
   loop
     execute format('set local role %I', v_function.owner);

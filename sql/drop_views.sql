@@ -6,7 +6,7 @@ declare
 begin
   select string_agg(c.oid::regclass::text, ', ') into v_views
     from pg_class c join pg_namespace n on n.oid = c.relnamespace
-   where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind = 'v';
+   where n.nspowner = 'chancery_owner'::regrole and c.relkind = 'v';
   if v_views is not null then
     execute format('drop view %s', v_views);
   end if;

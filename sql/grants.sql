@@ -13,12 +13,12 @@ begin
     for v_object in
       select case c.relkind when 'S' then 'sequence' else 'table' end as kind, c.oid::regclass::text as name
         from pg_class c join pg_namespace n on n.oid = c.relnamespace
-       where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p', 'v', 'S')
+       where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p', 'v', 'S')
          and c.relowner = v_owner::regrole
       union all
       select 'function', p.oid::regprocedure::text
         from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-       where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and p.proowner = v_owner::regrole
+       where n.nspowner = 'chancery_owner'::regrole and p.proowner = v_owner::regrole
     loop
       execute format('revoke all on %s %s from %s', v_object.kind, v_object.name, v_holders);
     end loop;
@@ -46,13 +46,28 @@ grant update (login_roles, config_rules, config_rule, reads, event_active, needs
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
+grant select on audit.evidence_def to chancery_definer;
+grant select, insert on iu.source_document, iu.source_version, iu.unit_edit_draft, iu.iu_lifecycle_log to chancery_definer;
+grant select, insert, update (lifecycle_status, content_anchor_ref, version_anchor_ref, identity_profile, updated_at, updated_by, deleted_at)
+  on iu.information_unit to chancery_definer;
+grant select, insert, update (lifecycle_status, enacted_at) on iu.unit_version to chancery_definer;
+grant select, insert on cutter_governance.decision_backlog_dependency, cutter_governance.decision_backlog_sweep_log,
+  cutter_governance.manifest_envelope, cutter_governance.manifest_unit_block, cutter_governance.dot_pair_signature,
+  cutter_governance.cut_change_set, cutter_governance.cut_change_set_affected_row, cutter_governance.verify_result to chancery_definer;
+grant select, insert, update (status, facet, seq, head_hash, last_transition_at) on cutter_governance.decision_backlog_entry to chancery_definer;
+grant select, insert, update (superseded_by_review_decision_id) on cutter_governance.review_decision to chancery_definer;
+grant select on cutter_governance.canonical_address_alias to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
 grant select on fsm.run, fsm.transition_log, fsm.state_def to chancery_guard;
+grant select on cutter_governance.decision_backlog_entry, cutter_governance.decision_backlog_dependency, cutter_governance.manifest_envelope,
+  cutter_governance.manifest_unit_block, cutter_governance.review_decision, cutter_governance.cut_change_set,
+  cutter_governance.dot_pair_signature to chancery_guard;
 
 -- logins → schemas
-grant usage on schema internal, config, identity, event, fsm to
+grant usage on schema cutter_governance to cutter_ro;
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -65,7 +80,7 @@ declare
 begin
   for v_table in
     select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p', 'S')
+     where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p', 'S')
   loop
     execute format('grant select on %s to chancery_backup', v_table);
   end loop;
@@ -97,8 +112,33 @@ grant execute on function
   identity.fn_key_register(uuid, text, bytea, uuid, text),
   identity.fn_key_revoke(uuid, text, text)
   to chancery_migrator;
+-- The cutter: each duty has its door. Who calls as whom is asked again inside (identity.actor_problems).
+grant execute on function iu.fn_source_add(text, text, text, bytea, text) to chancery_app, cutter_exec;
+grant execute on function
+  iu.fn_iu_create(text, text, text, text, text, text, text, text, uuid, integer, text, uuid, uuid, uuid, text),
+  iu.fn_iu_edit_draft(uuid, text, text, text, text),
+  iu.fn_iu_apply_edit_draft(uuid, text, text),
+  iu.fn_iu_enact(text, text, uuid, text, uuid, text, text, boolean),
+  cutter_governance.fn_cut(uuid, uuid, uuid, bytea, text, text, uuid, uuid, uuid, bigint, text, bytea)
+  to cutter_exec;
+grant execute on function
+  iu.fn_iu_create_plan(text, text, text, text, text, text, text, text, uuid), iu.fn_iu_classify_existing(text),
+  iu.fn_iu_resolve_default(text, text), iu.fn_content_hash(text)
+  to chancery_app, cutter_exec, cutter_verify, cutter_review;
+grant execute on function cutter_governance.fn_mark(uuid, text, jsonb, uuid[], text, text, text, text, text, uuid, bytea),
+  cutter_governance.fn_sweep(uuid, text, text, text, integer)
+  to chancery_app, cutter_exec;
+grant execute on function
+  cutter_governance.fn_review(uuid, text, jsonb, bytea, uuid, uuid, uuid, jsonb, text, text, text, text, text, uuid, bigint, text, bytea, bytea),
+  cutter_governance.fn_lifecycle_review(uuid, text, uuid, uuid, jsonb, text, text, text, uuid, bigint, text, bytea)
+  to cutter_review;
+grant execute on function
+  cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
+  to cutter_verify;
+grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
-grant execute on function internal.refuse_direct_write(), fsm.recompile() to chancery_owner;
+grant execute on function internal.refuse_direct_write(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.fn_iu_birth_gate_layer1(),
+  iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle() to chancery_owner;
 
 -- logins → views; a function in a view is called with the reader's rights
 grant execute on function
@@ -107,3 +147,23 @@ grant execute on function
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
+grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,
+  cutter_governance.v_decision_backlog_sweep_log, cutter_governance.v_manifest_envelope, cutter_governance.v_manifest_unit_block,
+  cutter_governance.v_review_decision, cutter_governance.v_dot_pair_signature, cutter_governance.v_cut_change_set,
+  cutter_governance.v_cut_change_set_affected_row, cutter_governance.v_verify_result,
+  iu.v_source_document, iu.v_source_version, iu.v_information_unit, iu.v_unit_version, iu.v_iu_lifecycle_log, iu.v_unit_edit_draft
+  to chancery_app, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+-- The observer sees what happened, not what was written.
+grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_governance.v_decision_backlog_history_observe,
+  cutter_governance.v_decision_backlog_dependency_observe, cutter_governance.v_decision_backlog_sweep_log_observe,
+  cutter_governance.v_manifest_envelope_observe, cutter_governance.v_manifest_unit_block_observe, cutter_governance.v_review_decision_observe,
+  cutter_governance.v_dot_pair_signature_observe, cutter_governance.v_cut_change_set_observe, cutter_governance.v_cut_change_set_affected_row_observe,
+  cutter_governance.v_verify_result_observe, cutter_governance.v_canonical_address_alias_observe
+  to cutter_ro, auditor_ro;
+-- What guards of rooms are asked as.
+set local role chancery_guard;
+grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_governance.guard_escalates_failure(jsonb),
+  cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
+  cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
+  cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
+set local role chancery_definer;

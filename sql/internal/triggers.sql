@@ -9,12 +9,13 @@ begin
   for v_table in
     select n.nspname as room, c.relname as name, c.relispartition as is_partition
       from pg_class c join pg_namespace n on n.oid = c.relnamespace
-     where n.nspname in ('config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p')
+     where n.nspowner = 'chancery_owner'::regrole and n.nspname <> 'internal' and c.relkind in ('r', 'p')
   loop
-    -- Row triggers reach partitions through their table. The three tables that every move writes have one stricter trigger
-    -- of their own instead of two: PostgreSQL parses each WHEN clause anew in every statement.
+    -- Row triggers reach partitions through their table. The tables that every move or every unit writes have
+    -- stricter triggers of their own instead: PostgreSQL parses each WHEN clause anew in every statement.
     if not v_table.is_partition
-       and (v_table.room, v_table.name) not in (('fsm', 'run'), ('fsm', 'transition_log'), ('event', 'event_outbox')) then
+       and (v_table.room, v_table.name) not in (('fsm', 'run'), ('fsm', 'transition_log'), ('event', 'event_outbox'),
+             ('iu', 'information_unit'), ('iu', 'unit_version'), ('iu', 'iu_lifecycle_log')) then
       execute format('create or replace trigger changes_through_its_door before insert or update or delete on %I.%I
                         for each row when (current_user not in (%L, %L)) execute function internal.refuse_direct_write(%L)',
                      v_table.room, v_table.name, 'chancery_definer', 'chancery_owner', 'RS015');

@@ -50,7 +50,8 @@ pub(crate) fn migrations() -> Vec<Migration> {
         .collect()
 }
 
-/// Functions and views first, then who may use them, then what is generated from rows, then the triggers that use it.
+/// Functions and views first, then who may use them, then what is generated from rows, then the rooms' guards, then the
+/// triggers.
 pub(crate) fn pieces() -> Vec<Piece> {
     let objects =
         FILES.iter().filter(|(path, _)| path.contains("/functions/") || path.contains("/views/"));
@@ -66,9 +67,11 @@ pub(crate) fn pieces() -> Vec<Piece> {
     pieces.push(Piece { name: "grants.sql", text: file("grants.sql"), owner: None });
     pieces.push(Piece {
         name: "generated",
-        text: "select internal.generate_dispatchers(); select fsm.compile_transitions();",
+        text: "select internal.generate_dispatchers(); select internal.generate_digests(); select fsm.compile_transitions();",
         owner: Some(DEFINER),
     });
+    let guards = FILES.iter().filter(|(path, _)| path.ends_with("/guards.sql"));
+    pieces.extend(guards.map(|(name, text)| Piece { name, text, owner: Some(DEFINER) }));
     let rest = FILES
         .iter()
         .filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");

@@ -114,7 +114,7 @@ impl TestDb {
         let mut admin = self.superuser().await;
         let tables: Vec<String> = sqlx::query_scalar(
             "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind = 'r' order by 1",
+              where n.nspowner = 'chancery_owner'::regrole and c.relkind = 'r' order by 1",
         )
         .fetch_all(&mut admin)
         .await

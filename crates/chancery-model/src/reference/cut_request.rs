@@ -38,6 +38,9 @@ fn rules() -> Vec<Rule> {
         "mark" "∅" => "marked" by "executor_worker" on "rpc" "mark"
             if ["G-MARK-IDEM"] emits "cut.marked" audit no;
 
+        "escalate" "∅" => "marked" by "verifier_dot992" on "rpc" "escalate"
+            if ["G-MARK-IDEM", "G-ESCALATES-FAILURE"] emits "cut.marked" audit no;
+
         "promote" "marked" => "review_pending" by "executor_dot991" on "rpc" "sweep"
             if [] emits "cut.review_pending" audit no;
         "promote" "marked" => "review_pending" by "system" on "rpc" "sweep"
@@ -54,7 +57,7 @@ fn rules() -> Vec<Rule> {
         "reject" "review_pending" => "reviewed_rejected" by "review_authority" on "rpc" "review"
             if ["G-REVIEW-MANIFEST", "G-REVIEW-AUTH"] emits "cut.rejected" audit no;
         "redefer" "reviewed_approved" => "reviewed_deferred" by "review_authority" on "rpc" "review"
-            if ["G-REVIEW-AUTH"] emits "cut.deferred" audit no;
+            if ["G-REVIEW-MANIFEST", "G-REVIEW-AUTH"] emits "cut.deferred" audit no;
 
         "cut" "reviewed_approved" => "cut_applied" by "executor_dot991" on "rpc" "cut"
             if ["G-CUT-APPROVED", "G-CUT-DEPS", "G-CUT-ONCE"] emits "cut.applied" audit no;

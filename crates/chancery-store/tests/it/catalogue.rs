@@ -17,7 +17,8 @@ use crate::tables::{
     APPENDED_BY_RIGHT_ALONE, FACTS, HISTORY, NOTES, RULES, all_tables, with_partitions,
 };
 
-const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit')";
+const ROOMS: &str =
+    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance')";
 
 /// Made by `internal.generate_dispatchers`, so there is no file of theirs.
 const GENERATED: [&str; 7] = [

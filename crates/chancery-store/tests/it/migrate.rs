@@ -5,7 +5,8 @@ use chancery_testkit::TestDb;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
-const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit')";
+const ROOMS: &str =
+    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance')";
 
 /// A database with nothing of ours in it.
 async fn bare() -> TestDb {

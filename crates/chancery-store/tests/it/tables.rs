@@ -47,7 +47,7 @@ pub(crate) const APPENDED_BY_RIGHT_ALONE: &str = "event.event_outbox";
 pub(crate) async fn all_tables(connection: &mut PgConnection) -> Vec<String> {
     sqlx::query_scalar(
         "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
-          where n.nspname in ('internal', 'config', 'identity', 'event', 'fsm', 'audit') and c.relkind in ('r', 'p') order by 1",
+          where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p') order by 1",
     )
     .fetch_all(connection)
     .await

@@ -1,0 +1,60 @@
+-- promise: one pass over the backlog: what is marked or deferred, oldest first and at most p_limit, is put before the review
+--          authority, and one row says so, also when nothing was found. The same sweep id gives the first pass again.
+-- callers: cutter_exec (executor_dot991), chancery_app (system)
+-- arrow: marked → review_pending, reviewed_deferred → review_pending
+-- locks: the sweep's turn (advisory, so that the passes form one chain), then the entries it promotes, skipping locked ones
+-- refuses with: RC016 a malformed request, and whatever a move refuses
+create or replace function cutter_governance.fn_sweep(
+  p_sweep_id uuid, p_actor_class text, p_principal text, p_sweep_trigger_kind text default 'manual', p_limit integer default null
+) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_max constant integer := (select (c.value #>> '{}')::integer from config.dot_config c where c.key = 'cutter.sweep.max_batch');
+  v_limit integer := least(coalesce(p_limit, v_max), v_max);
+  v_sweep cutter_governance.decision_backlog_sweep_log;
+  v_previous record;
+  v_entries uuid[];
+  v_entry uuid;
+  v_report jsonb;
+  v_principal record;
+  v_problems jsonb;
+begin
+  if p_sweep_id is null or v_limit < 1 or p_sweep_trigger_kind is null or p_sweep_trigger_kind not in ('manual', 'timer') then
+    perform internal.refuse(internal.problem('RC016', jsonb_build_object('limit', p_limit, 'trigger', p_sweep_trigger_kind, 'max', v_max)));
+  end if;
+  select p.kind, p.active, p.actor_classes into v_principal from identity.principal p where p.name = p_principal;
+  -- Asked here as well: a pass that finds nothing makes no move that would ask. The moves themselves need no signature: a sweep
+  -- decides nothing.
+  v_problems := identity.actor_problems(p_principal, v_principal.kind, v_principal.active, v_principal.actor_classes, p_actor_class, null, null);
+  if v_problems <> '[]' then
+    perform internal.refuse(v_problems);
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('cutter_governance.sweep', 0));
+  select s.* into v_sweep from cutter_governance.decision_backlog_sweep_log s where s.sweep_id = p_sweep_id;
+  if found then
+    return cutter_governance.sweep_report(v_sweep, true);
+  end if;
+
+  v_entries := array(
+    select e.entry_id from cutter_governance.decision_backlog_entry e
+     where e.status in ('marked', 'reviewed_deferred')
+     order by e.emitted_at, e.entry_id limit v_limit
+       for update skip locked);
+  select s.sweep_seq, s.row_digest into v_previous from cutter_governance.decision_backlog_sweep_log s order by s.sweep_seq desc limit 1;
+  insert into cutter_governance.decision_backlog_sweep_log (
+    sweep_id, sweep_seq, swept_by, sweep_trigger_kind, swept_at, batch_limit, scanned_count, created_count, promoted_count, report_summary, prev_digest)
+  values (
+    p_sweep_id, coalesce(v_previous.sweep_seq, 0) + 1, p_principal, p_sweep_trigger_kind, internal.now(), v_limit, cardinality(v_entries), 0, cardinality(v_entries),
+    internal.canonical_json(jsonb_build_object('promoted', to_jsonb(v_entries))), v_previous.row_digest)
+  returning * into v_sweep;
+  foreach v_entry in array v_entries loop
+    v_report := fsm.move(v_entry, 'cut_request', null, 'review_pending', p_actor_class, 'rpc', 'sweep', jsonb_build_object('sweep_id', p_sweep_id),
+                         p_principal, 'sweep:' || p_sweep_id, null, internal.artefact_digest(array[v_sweep.row_digest]), null, null);
+    if v_report -> 'ok' = 'false' then
+      perform internal.refuse(v_report -> 'problems');
+    end if;
+  end loop;
+  return cutter_governance.sweep_report(v_sweep, false);
+end
+$$;

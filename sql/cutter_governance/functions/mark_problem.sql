@@ -1,0 +1,38 @@
+-- promise: what is wrong with a request before it is marked, as facts; null when nothing is.
+create or replace function cutter_governance.mark_problem(p_entry_id uuid, p_kind text, p_payload jsonb) returns jsonb
+language plpgsql stable
+as $$
+declare
+  v_spec jsonb := p_payload -> 'proposed_cut_spec';
+  v_source record;
+begin
+  if p_entry_id is null then
+    return '{"field": "entry_id"}';
+  elsif p_kind is null or p_kind not in ('cut_request', 'escalation') then
+    return jsonb_build_object('field', 'kind', 'given', p_kind);
+  elsif jsonb_typeof(p_payload) is distinct from 'object' then
+    return '{"field": "payload"}';
+  elsif coalesce(btrim(p_payload ->> 'idempotency_key'), '') = '' or length(p_payload ->> 'idempotency_key') > 200 then
+    return '{"field": "payload.idempotency_key"}';
+  elsif coalesce(btrim(p_payload ->> 'signal_source'), '') = '' then
+    return '{"field": "payload.signal_source"}';
+  elsif coalesce(btrim(p_payload ->> 'iu_ref'), '') = '' then
+    return '{"field": "payload.iu_ref"}';
+  elsif (p_kind = 'escalation') <> (p_payload ? 'escalation_of') then
+    return '{"field": "payload.escalation_of"}';
+  elsif jsonb_typeof(v_spec) is distinct from 'object' then
+    return '{"field": "payload.proposed_cut_spec"}';
+  end if;
+  select v.document_id, v.content_sha256 into v_source
+    from iu.source_version v where v.source_version_id::text = v_spec ->> 'source_version_id';
+  if not found then
+    return jsonb_build_object('field', 'payload.proposed_cut_spec.source_version_id', 'given', v_spec -> 'source_version_id');
+  elsif v_source.document_id is distinct from v_spec ->> 'document_id' then
+    return jsonb_build_object('field', 'payload.proposed_cut_spec.document_id', 'given', v_spec -> 'document_id', 'expected', v_source.document_id);
+  elsif encode(v_source.content_sha256, 'hex') is distinct from v_spec ->> 'content_sha256' then
+    return jsonb_build_object('field', 'payload.proposed_cut_spec.content_sha256', 'given', v_spec -> 'content_sha256',
+                              'expected', encode(v_source.content_sha256, 'hex'));
+  end if;
+  return null;
+end
+$$;

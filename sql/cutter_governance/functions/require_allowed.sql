@@ -1,0 +1,18 @@
+-- promise: the rules allow this move of the entry as things stand; asked before long work, and again by the move itself.
+-- refuses with: what the move would
+create or replace function cutter_governance.require_allowed(
+  p_entry cutter_governance.decision_backlog_entry, p_to_state text, p_actor_class text, p_trigger_ref text, p_principal text, p_evidence jsonb
+) returns void
+language plpgsql
+as $$
+declare
+  v_verdict fsm.verdict;
+begin
+  perform fsm.lock_room_reads('cut_request', p_entry.entry_id, array['review_decision', 'dependencies', 'change_set']);
+  v_verdict := fsm.evaluate('cut_request', p_entry.entry_id, fsm.run_peek('cut_request', p_entry.entry_id), null, p_to_state, p_actor_class, 'rpc',
+                            p_trigger_ref, p_evidence, p_principal, null, null);
+  if v_verdict.problems is not null then
+    perform internal.refuse(v_verdict.problems);
+  end if;
+end
+$$;

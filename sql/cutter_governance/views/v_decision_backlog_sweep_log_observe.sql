@@ -1,0 +1,5 @@
+create or replace view cutter_governance.v_decision_backlog_sweep_log_observe with (security_barrier) as
+select t.sweep_id, t.sweep_seq, t.swept_by, t.sweep_trigger_kind, t.swept_at, t.batch_limit, t.scanned_count,
+       t.created_count, t.promoted_count, t.prev_digest, t.row_digest
+  from cutter_governance.decision_backlog_sweep_log t;
+comment on view cutter_governance.v_decision_backlog_sweep_log_observe is 'For the observer: without report_summary.';

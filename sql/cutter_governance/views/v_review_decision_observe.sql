@@ -1,0 +1,7 @@
+create or replace view cutter_governance.v_review_decision_observe with (security_barrier) as
+select t.review_decision_id, t.governance_event_kind, t.entry_id, t.manifest_id, t.manifest_unit_local_id,
+       t.manifest_version, t.review_scope, t.status, t.verdict, t.reviewer_class, t.risk_class_assessment,
+       t.prior_review_decision_id, t.superseded_by_review_decision_id, t.key_id, t.decision_at, t.created_at,
+       t.row_digest
+  from cutter_governance.review_decision t;
+comment on view cutter_governance.v_review_decision_observe is 'For the observer: without findings, reviewer_identity, verdict_rationale, decision_payload, signature.';
