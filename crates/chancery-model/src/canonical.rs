@@ -56,7 +56,7 @@ fn write_value(value: &Value, out: &mut String) {
     }
 }
 
-fn write_string(text: &str, out: &mut String) {
+pub(crate) fn write_string(text: &str, out: &mut String) {
     // serde_json escapes exactly what RFC 8785 asks for: the two-character forms, and \u00xx for other controls.
     out.push_str(&serde_json::to_string(text).expect("a string always serialises"));
 }

@@ -10,6 +10,9 @@ use uuid::Uuid;
 use crate::canonical;
 use crate::chain::LogRow;
 
+/// The type of what is signed in a lane, also stored beside it (`payload_envelope`).
+pub const LANE_PAYLOAD_TYPE: &str = "application/vnd.chancery.cutter.v1+json";
+
 /// What a signature says: the payload and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Statement {
@@ -65,6 +68,21 @@ impl Move<'_> {
 }
 
 impl Statement {
+    /// A reviewer's decision; the payload is [`crate::cutter::decision_payload`], or the stored text.
+    pub fn review(payload: impl Into<String>) -> Self {
+        Self { payload_type: "application/vnd.chancery.review.v1+json", payload: payload.into() }
+    }
+
+    /// An attestation in a lane; the payload is [`crate::cutter::lane_payload`], or the stored text.
+    pub fn lane(payload: impl Into<String>) -> Self {
+        Self { payload_type: LANE_PAYLOAD_TYPE, payload: payload.into() }
+    }
+
+    /// What is signed.
+    pub fn payload(&self) -> &str {
+        &self.payload
+    }
+
     /// Rebuilds what was signed from a stored row; `data` is the run's, for the birth row only.
     ///
     /// # Errors
