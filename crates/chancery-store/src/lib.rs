@@ -1,19 +1,23 @@
 #![doc = include_str!("../README.md")]
 
+pub mod cutter;
 pub mod event;
 pub mod fsm;
 pub mod ground;
 pub mod identity;
+pub mod iu;
 pub mod managed;
 
 mod audit;
 mod bundle;
 mod config;
 mod error;
+mod evidence;
 mod migrate;
 mod target;
 
 pub use audit::RunFacts;
 pub use error::Error;
+pub use evidence::EvidenceRow;
 pub use migrate::{DATABASE, Migrated, Release};
 pub use target::{LOGINS, Role, Store, Target};

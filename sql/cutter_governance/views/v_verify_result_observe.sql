@@ -1,7 +1,7 @@
 create or replace view cutter_governance.v_verify_result_observe with (security_barrier) as
 select t.verify_result_id, t.change_set_id, t.manifest_id, t.manifest_version, t.review_decision_id,
        t.executor_signature_id, t.verifier_signature_id, t.executor_tool_revision, t.verifier_tool_revision,
-       t.tool_revision_match, t.verify_kind, t.verdict, t.state, t.canonicalization_rule_used,
+       t.tool_revision_match, t.verify_kind, t.axis_1_status, t.axis_2_status, t.verdict, t.state, t.canonicalization_rule_used,
        t.rollback_change_set_id_triggered, t.escalation_ref, t.prior_verify_result_id, t.verify_digest, t.verified_by,
        t.verified_at, t.row_digest
   from cutter_governance.verify_result t;
