@@ -1,0 +1,10 @@
+//! Tests of the crate from outside, in one binary.
+
+mod detection;
+mod documents;
+mod laws;
+mod legal;
+mod markdown;
+mod refusals;
+mod samples;
+mod stability;
