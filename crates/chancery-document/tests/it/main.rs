@@ -2,6 +2,7 @@
 
 mod detection;
 mod documents;
+mod growth;
 mod laws;
 mod legal;
 mod markdown;
