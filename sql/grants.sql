@@ -137,7 +137,7 @@ grant execute on function
   to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
-grant execute on function internal.refuse_direct_write(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.fn_iu_birth_gate_layer1(),
+grant execute on function internal.refuse_direct_write(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle() to chancery_owner;
 
 -- logins → views; a function in a view is called with the reader's rights

@@ -29,6 +29,10 @@ impl Server {
         cluster.start()?;
         Ok(Self { cluster, _home: home })
     }
+
+    pub(crate) const fn cluster(&self) -> &Cluster {
+        &self.cluster
+    }
 }
 
 impl Drop for Server {

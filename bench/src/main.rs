@@ -1,6 +1,7 @@
 //! Transitions a second through the engine against the same writes as one hand-written statement, interleaved in one run.
 
 mod ground;
+mod units;
 mod workload;
 
 use std::path::PathBuf;
@@ -28,6 +29,9 @@ struct Arguments {
     /// Leave out the log of a million rows.
     #[arg(long)]
     empty_only: bool,
+    /// Measure only the writing of units.
+    #[arg(long)]
+    units_only: bool,
     /// Leave out the batches.
     #[arg(long)]
     single_only: bool,
@@ -88,12 +92,17 @@ async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
+    let units = units::measure(&server, arguments.rounds).await?;
+    if arguments.units_only {
+        return Ok(());
+    }
     let mut courses = vec![Course::prepare(&server, 0).await?];
     if !arguments.empty_only {
         courses.push(Course::prepare(&server, 1_000_000).await?);
     }
-    let figures = measure(&mut courses, &arguments).await?;
+    let mut figures = measure(&mut courses, &arguments).await?;
     verdicts(&figures);
+    figures.push(units);
     if let Some(folder) = arguments.json.parent() {
         std::fs::create_dir_all(folder)?;
     }

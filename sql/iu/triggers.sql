@@ -4,11 +4,11 @@ create or replace trigger trg_aa_iu_gateway_write_guard before insert or update 
   for each row execute function iu.fn_iu_gateway_write_guard();
 create or replace trigger trg_aa_uv_gateway_write_guard before insert or update on iu.unit_version
   for each row execute function iu.fn_iu_gateway_write_guard();
-create or replace trigger trg_aa_lifecycle_gateway_write_guard before insert on iu.iu_lifecycle_log
-  for each row execute function iu.fn_iu_gateway_write_guard();
+create or replace trigger trg_aa_lifecycle_log_only_by_the_doors before insert on iu.iu_lifecycle_log
+  for each row execute function iu.only_by_the_doors();
 alter table iu.information_unit enable always trigger trg_aa_iu_gateway_write_guard;
 alter table iu.unit_version enable always trigger trg_aa_uv_gateway_write_guard;
-alter table iu.iu_lifecycle_log enable always trigger trg_aa_lifecycle_gateway_write_guard;
+alter table iu.iu_lifecycle_log enable always trigger trg_aa_lifecycle_log_only_by_the_doors;
 
 create or replace trigger trg_iu_birth_gate_layer1 before insert on iu.information_unit
   for each row execute function iu.fn_iu_birth_gate_layer1();

@@ -30,15 +30,19 @@ begin
            internal.derived_uuid(p_change_set_id, 'unit,' || b.unit_local_id) as unit_id,
            internal.derived_uuid(p_change_set_id, 'version,' || b.unit_local_id) as version_id,
            case when b.parent_local_id is not null then internal.derived_uuid(p_change_set_id, 'unit,' || b.parent_local_id) end as parent_id,
-           p.proposed_canonical_address as parent_address
+           -- By key, whatever the statistics say: a fresh manifest has none, and a join went through all its blocks for each.
+           (select p.proposed_canonical_address from cutter_governance.manifest_unit_block p
+             where p.envelope_id = b.envelope_id and p.unit_local_id = b.parent_local_id) as parent_address
       from cutter_governance.manifest_unit_block b
-      left join cutter_governance.manifest_unit_block p on p.envelope_id = b.envelope_id and p.unit_local_id = b.parent_local_id
      where b.envelope_id = p_envelope.envelope_id
      -- Containers come before what they contain.
      order by b.render_order),
   made as materialized (
     select block.*, iu.fn_iu_create(
-             block.address, block.title, convert_from(substring(v_body from block.span_start + 1 for block.span_end - block.span_start), 'UTF8'),
+             block.address, block.title,
+             -- convert_from has the collation of its encoding's name, which would become the collation of every text in the call
+             -- and keep its look-ups from the index.
+             convert_from(substring(v_body from block.span_start + 1 for block.span_end - block.span_start), 'UTF8') collate "default",
              p_principal, p_envelope.unit_kind, block.section_type, p_owner_ref, p_envelope.publication_type, block.parent_id, block.render_order,
              concat(v_provenance, block.span_start, ',', block.span_end, '],"span_sha":"', encode(block.region_sha, 'hex'), '"}'),
              block.unit_id, block.version_id, p_change_set_id, p_tool_revision) as report

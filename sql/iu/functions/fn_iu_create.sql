@@ -21,16 +21,17 @@ declare
   v_owner text := coalesce(p_owner_ref, p_actor);
   v_content_hash text;
   v_now timestamptz;
-  v_problem jsonb;
   v_existing jsonb;
   v_unit_digest bytea;
   v_version_digest bytea;
   v_lifecycle_digest bytea;
 begin
   perform iu.require_writer(p_actor);
-  v_problem := iu.create_problem(p_canonical_address, p_title, p_body, v_unit_kind, v_section_type, v_publication_type, p_parent_ref);
-  if v_problem is not null then
-    perform internal.refuse(internal.problem('RI024', v_problem));
+  -- What the unit's gate cannot see: it asks for everything else.
+  if coalesce(p_body, '') = '' or v_unit_kind is null or v_section_type is null or v_publication_type is null or coalesce(btrim(p_title), '') = '' then
+    perform internal.refuse(internal.problem('RI024', coalesce(
+      iu.unit_problem(p_canonical_address, p_title, v_owner, v_unit_kind, v_section_type, v_publication_type, p_parent_ref),
+      jsonb_build_object('field', 'body', 'address', p_canonical_address))));
   end if;
   perform pg_advisory_xact_lock(hashtextextended('iu.units_of:' || v_prefix, 0));
   if exists (select from iu.information_unit u where u.canonical_address = p_canonical_address and u.deleted_at is null) then

@@ -10,10 +10,13 @@ declare
   v_problem jsonb;
   v_existing jsonb;
 begin
-  v_problem := iu.create_problem(
-    p_canonical_address, p_title, p_body, coalesce(p_unit_kind, iu.fn_iu_resolve_default('unit_kind', null) ->> 'value'),
+  v_problem := iu.unit_problem(
+    p_canonical_address, p_title, coalesce(p_owner_ref, p_actor), coalesce(p_unit_kind, iu.fn_iu_resolve_default('unit_kind', null) ->> 'value'),
     coalesce(p_section_type, iu.fn_iu_resolve_default('section_type', null) ->> 'value'),
     coalesce(p_publication_type, iu.fn_iu_resolve_default('publication_type', null) ->> 'value'), p_parent_ref);
+  if v_problem is null and coalesce(p_body, '') = '' then
+    v_problem := jsonb_build_object('field', 'body', 'address', p_canonical_address);
+  end if;
   if v_problem is not null then
     return jsonb_build_object('status', 'refused', 'canonical_address', p_canonical_address, 'problems', internal.problem('RI024', v_problem));
   end if;
