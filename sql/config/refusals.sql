@@ -25,6 +25,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RS023', 'run_exists', 'A run with this id exists already.', 'Leave --id out, or repeat the first request with its own key.'),
   ('RS024', 'parent_not_open', 'The parent run is unknown or finished.', 'A run can only be started below one that still goes on.'),
   ('RS025', 'isolation_unfit', 'A move that reads other rows needs READ COMMITTED.', 'Begin the transaction at READ COMMITTED, the default: an older snapshot cannot see what the locks hold.'),
+  ('RS026', 'moved_by_its_room', 'Runs of this kind move through the doors of their room.', 'Use the command of the room, such as `chancery cutter cut ENTRY`.'),
   ('RE001', 'event_type_not_registered', 'The event type is not registered or not active.', 'Register before emit: declare it under "events" in the machine file.'),
   ('RE002', 'event_payload_invalid', 'The event''s payload breaks its rules.', 'The facts name each place; payloads carry references, never bodies or secrets.'),
   ('RE003', 'schema_outside_subset', 'The schema uses keywords outside the subset.', 'See docs/how-to/declare-a-machine.md for the keywords that are understood.'),

@@ -292,8 +292,11 @@ insert into audit.evidence_def (table_name, mutable_columns, description) values
   ('cutter_governance.cut_change_set_affected_row', '{}', 'rows that change sets touched'),
   ('cutter_governance.verify_result', '{}', 'results of verification');
 
-insert into fsm.run_kind_def values
-  ('cut_request', 'cut_request', 'cutter_governance.decision_backlog_entry', 'entry_id', 'status', 'escalation_of', 'r.payload::jsonb');
+alter table fsm.run_kind_def add column moved_by_its_room boolean not null default false;
+comment on column fsm.run_kind_def.moved_by_its_room is
+  'Runs of this kind move through the doors of their room, which write the artefacts of a move, and not through the general door.';
+insert into fsm.run_kind_def (run_kind, scope, table_name, id_column, state_column, parent_column, facts_expression, moved_by_its_room) values
+  ('cut_request', 'cut_request', 'cutter_governance.decision_backlog_entry', 'entry_id', 'status', 'escalation_of', 'r.payload::jsonb', true);
 
 insert into fsm.lock_target_def (target, lock_fn, description) values
   ('review_decision', 'cutter_governance.lock_review_decision', 'The decisions on a request, so that none is superseded meanwhile.'),

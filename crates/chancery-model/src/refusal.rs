@@ -56,6 +56,7 @@ codes! {
     RS023 "run_exists"
     RS024 "parent_not_open"
     RS025 "isolation_unfit"
+    RS026 "moved_by_its_room"
     RE001 "event_type_not_registered"
     RE002 "event_payload_invalid"
     RE003 "schema_outside_subset"

@@ -23,10 +23,12 @@ begin
              evidence jsonb, principal text, idempotency_key text, reason text, artefact_digest text, key_id uuid, signature text)
      order by m.run_id, e.n
   loop
-    v_reports[v_move.n] := fsm.move(
+    v_reports[v_move.n] := case when v_move.run_kind is distinct from 'custom' and fsm.is_moved_by_its_room(v_move.run_kind) then
+      fsm.refused(v_move.run_id, v_move."to", internal.problem('RS026', jsonb_build_object('run_kind', v_move.run_kind)))
+    else fsm.move(
       v_move.run_id, v_move.run_kind, v_move."from", v_move."to", v_move.actor_class, v_move.trigger_kind, v_move.trigger_ref,
       coalesce(v_move.evidence, '{}'), v_move.principal, v_move.idempotency_key, v_move.reason,
-      decode(v_move.artefact_digest, 'hex'), v_move.key_id, decode(v_move.signature, 'hex'));
+      decode(v_move.artefact_digest, 'hex'), v_move.key_id, decode(v_move.signature, 'hex')) end;
   end loop;
   return to_jsonb(v_reports);
 end
