@@ -85,7 +85,7 @@ pub(crate) fn headings(text: &str) -> Vec<Heading> {
             }
             Event::End(end) => {
                 nesting -= 1;
-                if let (TagEnd::Heading(_), 0) = (end, nesting) {
+                if let TagEnd::Heading(_) = end {
                     found.extend(current.take().and_then(Heading::with_text));
                 }
             }

@@ -80,9 +80,8 @@ pub(super) fn undress(text: &str) -> &str {
     } else {
         text
     };
-    let bare = text.trim_start_matches(EMPHASIS);
-    // `* 1.` is an item of a list, `*1.*` is not.
-    if bare.starts_with(char::is_whitespace) { text } else { bare }
+    // The space after a bullet stays, so that `* 1.` is an item of a list and no clause.
+    text.trim_start_matches(EMPHASIS)
 }
 
 /// The signs of bold and italic type.

@@ -141,6 +141,8 @@ fn a_sentence_that_goes_on_is_no_division() {
         "Article 1\nas laid down in\nArticle 2.\nand, as it seems,\nArticle 3.\n\nArticle 4.\n",
         &["art.1", "art.4"],
     );
+    // A heading is no sentence, whatever its last word.
+    check(LegalEn, "Article 1. Meaning of section\n(1) x\n", &["art.1", "art.1-cl.1"]);
     // Lists may well be introduced by such words.
     check(
         LegalEn,
