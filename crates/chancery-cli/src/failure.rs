@@ -188,9 +188,11 @@ impl From<chancery_engine::Error> for Failure {
             Error::Store(error) => error.into(),
             Error::Parse { path, source } => Self::Malformed { file: path, error: source },
             Error::Ambiguous(message) => Self::Usage(message),
-            error @ (Error::File { .. } | Error::Unsound { .. } | Error::Key(_)) => {
-                Self::Failed(error.to_string())
-            }
+            error @ (Error::File { .. }
+            | Error::Unsound { .. }
+            | Error::Key(_)
+            | Error::Untrusted { .. }
+            | Error::Exhausted { .. }) => Self::Failed(error.to_string()),
         }
     }
 }

@@ -4,6 +4,9 @@ use std::path::PathBuf;
 
 use chancery_model::machine::{Finding, ParseError};
 use chancery_model::refusal::Refusal;
+use uuid::Uuid;
+
+use crate::cutter;
 
 /// An error of a use-case.
 #[derive(Debug, thiserror::Error)]
@@ -25,6 +28,18 @@ pub enum Error {
     /// The request leaves open what only the caller can say.
     #[error("{0}")]
     Ambiguous(String),
+    /// The executor does not trust what it was told to do: the decision, or the plan it is about, does not hold.
+    #[error("the decision on entry {entry_id} does not hold: {}", cutter::Finding::list(findings))]
+    Untrusted { entry_id: Uuid, findings: Vec<cutter::Finding> },
+    /// What kept failing for a passing reason was given up, and handed on where that was possible.
+    #[error("gave up after {attempts} attempts: {last}{}", handed_on(*escalation))]
+    Exhausted { attempts: u32, escalation: Option<Uuid>, last: Box<Error> },
+}
+
+fn handed_on(escalation: Option<Uuid>) -> String {
+    escalation.map_or_else(String::new, |entry| {
+        format!("; entry {entry} asks for somebody to look at it")
+    })
 }
 
 impl Error {
@@ -36,7 +51,9 @@ impl Error {
             | Self::Parse { .. }
             | Self::Unsound { .. }
             | Self::Key(_)
-            | Self::Ambiguous(_) => None,
+            | Self::Ambiguous(_)
+            | Self::Untrusted { .. } => None,
+            Self::Exhausted { last, .. } => last.refusal(),
         }
     }
 }

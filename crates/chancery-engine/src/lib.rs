@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 pub mod audit;
+pub mod cutter;
 pub mod event;
 pub mod identity;
+pub mod iu;
 pub mod registry;
 pub mod run;
 

@@ -10,6 +10,10 @@ use serde_json::Value;
 
 use crate::Error;
 
+/// The machines of the product whose rooms exist: the binary brings them along.
+const PRODUCT_MACHINES: &[(&str, &str)] =
+    &[("machines/cut_request.yaml", include_str!("../../../machines/cut_request.yaml"))];
+
 /// A machine file, parsed and expanded; it may still have findings.
 #[derive(Debug, Clone)]
 pub struct Loaded {
@@ -46,6 +50,28 @@ pub async fn apply(
         return Err(Error::Unsound { machine: loaded.definition.id(), findings: loaded.findings });
     }
     Ok(apply_definition(store, &loaded.definition, applied_by, activate).await?)
+}
+
+/// Puts the machines of the product into the registry and activates them. Part of every release; repeating it changes nothing.
+///
+/// # Errors
+/// The database's refusal: a guard that is not registered, or a version that has runs and another text.
+pub async fn install_product_machines(
+    store: &Store,
+    applied_by: &str,
+) -> Result<Vec<MachineApplied>, Error> {
+    let mut applied = Vec::new();
+    for (path, text) in PRODUCT_MACHINES {
+        let file =
+            File::parse(text).map_err(|source| Error::Parse { path: path.into(), source })?;
+        let definition = Definition::from(&file);
+        let findings = machine::check(&definition);
+        if !findings.is_empty() {
+            return Err(Error::Unsound { machine: definition.id(), findings });
+        }
+        applied.push(apply_definition(store, &definition, applied_by, true).await?);
+    }
+    Ok(applied)
 }
 
 /// Puts a definition into the registry.

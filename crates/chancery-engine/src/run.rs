@@ -27,8 +27,12 @@ impl Actor {
     }
 
     fn sign(&self, statement: &envelope::Move<'_>) -> Option<Signed> {
+        self.sign_statement(&statement.statement())
+    }
+
+    /// The actor's signature, when it has a key.
+    pub(crate) fn sign_statement(&self, statement: &envelope::Statement) -> Option<Signed> {
         let own = self.key.as_ref()?;
-        let statement = statement.statement();
         let signature = statement.sign(&own.key);
         // PostgreSQL cannot check it, so it is checked before it is stored.
         assert!(
