@@ -42,12 +42,18 @@ pub fn mutable_columns(table: &str) -> &'static [&'static str] {
 /// The digest that a row must carry. `columns` are all columns of the row as text: times as microseconds since 1970, bytes as
 /// lower hex, everything else as PostgreSQL writes it. Columns outside the digest may be among them and are left out.
 pub fn row_digest(table: &str, columns: &BTreeMap<String, Option<String>>) -> [u8; 32] {
+    digest_of(table, columns.iter().map(|(name, value)| (name.as_str(), value.as_deref())))
+}
+
+/// As [`row_digest`], for columns that come in ascending order of their bytes, which is their order in the collation "C".
+pub fn digest_of<'a>(
+    table: &str,
+    columns: impl Iterator<Item = (&'a str, Option<&'a str>)>,
+) -> [u8; 32] {
     let mutable = mutable_columns(table);
-    // Ascending by bytes, as a BTreeMap has them, is ascending in the collation "C".
     let hashed: Vec<Option<&str>> = columns
-        .iter()
-        .filter(|(name, _)| *name != DIGEST_COLUMN && !mutable.contains(&name.as_str()))
-        .map(|(_, value)| value.as_deref())
+        .filter(|(name, _)| *name != DIGEST_COLUMN && !mutable.contains(name))
+        .map(|(_, value)| value)
         .collect();
     let lengths: Vec<String> = hashed
         .iter()

@@ -1,9 +1,14 @@
 //! Raw columns for the audit, which recomputes everything itself.
+//!
+//! Nothing here computes: columns are read from the raw views and rendered by casts that are built into the server. One
+//! [`Snapshot`] is one transaction, so that a move that commits meanwhile does not look like a forgery.
+
+use std::sync::Arc;
 
 use chancery_model::chain::LogRow;
 use serde_json::Value;
-use sqlx::Row as _;
-use sqlx::postgres::PgRow;
+use sqlx::postgres::{PgExecutor, PgRow};
+use sqlx::{AssertSqlSafe, Postgres, Row as _, Transaction};
 use uuid::Uuid;
 
 use crate::{Error, Store};
@@ -28,7 +33,98 @@ pub struct RunFacts {
     pub last_transition_at_micros: i64,
 }
 
+/// A row of evidence: every column as text, times as microseconds since 1970, bytes as lower hex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RawRow {
+    /// Sorted; shared by the rows of a table.
+    columns: Arc<[String]>,
+    values: Vec<Option<String>>,
+}
+
+impl RawRow {
+    /// A row with a value for each column; columns are in ascending order.
+    ///
+    /// # Panics
+    /// When the numbers of columns and values differ, or the columns are not in order.
+    pub fn new(columns: Arc<[String]>, values: Vec<Option<String>>) -> Self {
+        assert_eq!(columns.len(), values.len(), "a value for each column");
+        debug_assert!(columns.is_sorted(), "columns are found by bisection");
+        Self { columns, values }
+    }
+
+    /// The value of a column; `None` when it is null or there is no such column.
+    pub fn get(&self, column: &str) -> Option<&str> {
+        let place = self.columns.binary_search_by(|name| name.as_str().cmp(column)).ok()?;
+        self.values[place].as_deref()
+    }
+
+    /// The names of the columns, ascending.
+    pub fn columns(&self) -> &Arc<[String]> {
+        &self.columns
+    }
+
+    /// The values, in the order of the columns.
+    pub fn values(&self) -> &[Option<String>] {
+        &self.values
+    }
+
+    /// Names and values.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.columns.iter().map(String::as_str).zip(self.values.iter().map(Option::as_deref))
+    }
+}
+
+/// A public key: whose it is, and from when to when it was good for new signatures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyFacts {
+    pub key_id: Uuid,
+    pub principal: String,
+    /// Hex.
+    pub public_key: String,
+    /// Microseconds since 1970.
+    pub registered_at_micros: i64,
+    /// Microseconds since 1970.
+    pub revoked_at_micros: Option<i64>,
+}
+
+/// How much there is to read for one key, so that readers can take what fits into memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Weight {
+    pub id: Uuid,
+    pub units: i64,
+    pub bytes: i64,
+}
+
+/// The database as it was at one moment, for reading only.
+pub struct Snapshot {
+    transaction: Transaction<'static, Postgres>,
+}
+
+impl std::fmt::Debug for Snapshot {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Snapshot").finish_non_exhaustive()
+    }
+}
+
+/// How a table's columns are read.
+#[derive(Debug, Clone)]
+pub struct Shape {
+    view: String,
+    columns: Arc<[String]>,
+    /// The select list, in the order of the columns.
+    rendered: String,
+}
+
 impl Store {
+    /// The database as it is now, for as long as the value lives.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn snapshot(&self) -> Result<Snapshot, Error> {
+        let begin = "begin isolation level repeatable read, read only";
+        Ok(Snapshot { transaction: self.pool.begin_with(begin).await? })
+    }
+
     /// A page of the log in the order (run, seq), behind the given row.
     ///
     /// # Errors
@@ -38,26 +134,42 @@ impl Store {
         after: Option<(Uuid, i64)>,
         limit: i64,
     ) -> Result<Vec<LogRow>, Error> {
-        let (run_id, seq) = after.unwrap_or((Uuid::nil(), 0));
-        let rows = sqlx::query(
-            "select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
-                    trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
-                    (extract(epoch from at) * 1000000)::bigint as at_micros, prev_hash, hash
-               from fsm.v_transition_log where (run_id, seq) > ($1, $2) order by run_id, seq limit $3",
-        )
-        .bind(run_id)
-        .bind(seq)
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter().map(log_row).collect()
+        log_page(&self.pool, after, limit).await
+    }
+}
+
+impl Snapshot {
+    /// As [`Store::log_page`].
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn log_page(
+        &mut self,
+        after: Option<(Uuid, i64)>,
+        limit: i64,
+    ) -> Result<Vec<LogRow>, Error> {
+        log_page(&mut *self.transaction, after, limit).await
+    }
+
+    /// The log of some runs, in the order (run, seq).
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn log_of(&mut self, runs: &[Uuid]) -> Result<Vec<LogRow>, Error> {
+        let query = format!("{LOG} where run_id = any($1) order by run_id, seq");
+        let rows = sqlx::query(AssertSqlSafe(query)).bind(runs).fetch_all(&mut *self.transaction);
+        rows.await?.iter().map(log_row).collect()
     }
 
     /// A page of custom runs by id, behind the given one.
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn run_page(&self, after: Option<Uuid>, limit: i64) -> Result<Vec<RunFacts>, Error> {
+    pub async fn run_page(
+        &mut self,
+        after: Option<Uuid>,
+        limit: i64,
+    ) -> Result<Vec<RunFacts>, Error> {
         let rows = sqlx::query(
             "select run_id, state_machine_id, state_code, seq, head_hash, parent_run_id, data, started_by, trace_id, correlation_id, facet,
                     (extract(epoch from created_at) * 1000000)::bigint as created_at_micros,
@@ -66,28 +178,303 @@ impl Store {
         )
         .bind(after)
         .bind(limit)
-        .fetch_all(&self.pool)
+        .fetch_all(&mut *self.transaction)
         .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(RunFacts {
-                    run_id: row.try_get("run_id")?,
-                    state_machine_id: row.try_get("state_machine_id")?,
-                    state: row.try_get("state_code")?,
-                    seq: row.try_get("seq")?,
-                    head_hash: row.try_get("head_hash")?,
-                    parent_run_id: row.try_get("parent_run_id")?,
-                    data: row.try_get("data")?,
-                    started_by: row.try_get("started_by")?,
-                    trace_id: row.try_get("trace_id")?,
-                    correlation_id: row.try_get("correlation_id")?,
-                    facet: row.try_get("facet")?,
-                    created_at_micros: row.try_get("created_at_micros")?,
-                    last_transition_at_micros: row.try_get("last_transition_at_micros")?,
-                })
-            })
-            .collect()
+        rows.iter().map(run_facts).collect()
     }
+
+    /// Every principal's name and kind.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn kinds_of_principals(&mut self) -> Result<Vec<(String, String)>, Error> {
+        Ok(sqlx::query_as("select name, kind from identity.v_principal order by name")
+            .fetch_all(&mut *self.transaction)
+            .await?)
+    }
+
+    /// Every key, as the audit needs it.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn key_facts(&mut self) -> Result<Vec<KeyFacts>, Error> {
+        let keys: Vec<(Uuid, String, String, i64, Option<i64>)> = sqlx::query_as(
+            "select key_id, principal, public_key, (extract(epoch from registered_at) * 1000000)::bigint, revoked_at_micros
+               from identity.v_signing_key order by key_id",
+        )
+        .fetch_all(&mut *self.transaction)
+        .await?;
+        Ok(keys
+            .into_iter()
+            .map(|(key_id, principal, public_key, registered_at_micros, revoked_at_micros)| {
+                KeyFacts { key_id, principal, public_key, registered_at_micros, revoked_at_micros }
+            })
+            .collect())
+    }
+
+    /// The kinds of principals whose moves must be signed, as the settings have it now.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn kinds_that_sign(&mut self) -> Result<Vec<String>, Error> {
+        Ok(sqlx::query_scalar(
+            "select substr(key, length('identity.signature_required.') + 1) from config.dot_config
+              where starts_with(key, 'identity.signature_required.') and value = 'true' order by 1",
+        )
+        .fetch_all(&mut *self.transaction)
+        .await?)
+    }
+
+    /// The columns of an evidence table (`room.table`), read through its raw view.
+    ///
+    /// # Errors
+    /// When there is no answer, or no such view.
+    pub async fn shape(&mut self, table: &str) -> Result<Shape, Error> {
+        let (room, name) = table.split_once('.').unwrap_or(("public", table));
+        let columns: Vec<(String, String)> = sqlx::query_as(
+            "select a.attname::text, a.atttypid::regtype::text
+               from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname = $1 and c.relname = $2 and a.attnum > 0 and not a.attisdropped
+              order by a.attname::text collate \"C\"",
+        )
+        .bind(room)
+        .bind(format!("v_{name}"))
+        .fetch_all(&mut *self.transaction)
+        .await?;
+        if columns.is_empty() {
+            return Err(Error::Schema(format!("the raw view of {table} is not there")));
+        }
+        let rendered: Vec<String> = columns.iter().map(|(name, kind)| render(name, kind)).collect();
+        Ok(Shape {
+            view: format!("{}.{}", identifier(room), identifier(&format!("v_{name}"))),
+            columns: columns.into_iter().map(|(name, _)| name).collect(),
+            rendered: rendered.join(", "),
+        })
+    }
+
+    /// A page of a table in the order of its key, behind the given key; `key` are columns and their types.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_page(
+        &mut self,
+        shape: &Shape,
+        key: &[(&str, &str)],
+        after: Option<&[String]>,
+        limit: i64,
+    ) -> Result<Vec<RawRow>, Error> {
+        let names: Vec<String> = key.iter().map(|(name, _)| identifier(name)).collect();
+        let names = names.join(", ");
+        let behind = match after {
+            None => String::new(),
+            Some(_) => {
+                let values =
+                    key.iter().enumerate().map(|(n, (_, kind))| format!("${}::{kind}", n + 1));
+                format!("where ({names}) > ({})", values.collect::<Vec<_>>().join(", "))
+            }
+        };
+        let query = format!(
+            "select {} from {} {behind} order by {names} limit {limit}",
+            shape.rendered, shape.view
+        );
+        let mut query = sqlx::query(AssertSqlSafe(query));
+        for value in after.into_iter().flatten() {
+            query = query.bind(value);
+        }
+        let rows = query.fetch_all(&mut *self.transaction).await?;
+        rows.iter().map(|row| raw_row(shape, row)).collect()
+    }
+
+    /// The rows whose column has one of these ids, in the order of `order`.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_of(
+        &mut self,
+        shape: &Shape,
+        column: &str,
+        ids: &[Uuid],
+        order: &[&str],
+    ) -> Result<Vec<RawRow>, Error> {
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let order: Vec<String> = order.iter().map(|name| identifier(name)).collect();
+        let query = format!(
+            "select {} from {} where {} = any($1::uuid[]) order by {}",
+            shape.rendered,
+            shape.view,
+            identifier(column),
+            order.join(", ")
+        );
+        let rows =
+            sqlx::query(AssertSqlSafe(query)).bind(ids).fetch_all(&mut *self.transaction).await?;
+        rows.iter().map(|row| raw_row(shape, row)).collect()
+    }
+
+    /// The rows whose text column has one of these values, in the order of that column.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_named(
+        &mut self,
+        shape: &Shape,
+        column: &str,
+        names: &[String],
+    ) -> Result<Vec<RawRow>, Error> {
+        let column = identifier(column);
+        let query = format!(
+            "select {} from {} where {column} = any($1::text[]) order by {column}",
+            shape.rendered, shape.view
+        );
+        let rows =
+            sqlx::query(AssertSqlSafe(query)).bind(names).fetch_all(&mut *self.transaction).await?;
+        rows.iter().map(|row| raw_row(shape, row)).collect()
+    }
+
+    /// How many rows a table has.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_count(&mut self, shape: &Shape) -> Result<i64, Error> {
+        let query = format!("select count(*) from {}", shape.view);
+        Ok(sqlx::query_scalar(AssertSqlSafe(query)).fetch_one(&mut *self.transaction).await?)
+    }
+
+    /// The keys of rows whose `column` names no row of another table, at most `limit`.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_orphans(
+        &mut self,
+        shape: &Shape,
+        key: &[(&str, &str)],
+        column: &str,
+        parent: &Shape,
+        parent_column: &str,
+        limit: i64,
+    ) -> Result<Vec<String>, Error> {
+        let texts: Vec<String> =
+            key.iter().map(|(name, _)| format!("c.{}::text", identifier(name))).collect();
+        let query = format!(
+            "select concat_ws('/', {}) from {} c where not exists (select from {} p where p.{} = c.{}) limit {limit}",
+            texts.join(", "),
+            shape.view,
+            parent.view,
+            identifier(parent_column),
+            identifier(column),
+        );
+        Ok(sqlx::query_scalar(AssertSqlSafe(query)).fetch_all(&mut *self.transaction).await?)
+    }
+
+    /// A page of cut requests by id, behind the given one: how many units their manifests have and how long their sources are.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn entry_weights(
+        &mut self,
+        after: Option<Uuid>,
+        limit: i64,
+    ) -> Result<Vec<Weight>, Error> {
+        weights(
+            "select e.entry_id,
+                    coalesce((select sum(m.unit_count) from cutter_governance.v_manifest_envelope m where m.entry_id = e.entry_id), 0)::bigint,
+                    coalesce((select v.byte_length from iu.v_source_version v where v.source_version_id = e.source_version_id), 0)::bigint
+               from cutter_governance.v_decision_backlog_entry e
+              where $1::uuid is null or e.entry_id > $1 order by e.entry_id limit $2",
+            &mut self.transaction,
+            after,
+            limit,
+        )
+        .await
+    }
+
+    /// A page of source versions by id, behind the given one, with their lengths.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn source_weights(
+        &mut self,
+        after: Option<Uuid>,
+        limit: i64,
+    ) -> Result<Vec<Weight>, Error> {
+        weights(
+            "select v.source_version_id, 0::bigint, v.byte_length::bigint from iu.v_source_version v
+              where $1::uuid is null or v.source_version_id > $1 order by v.source_version_id limit $2",
+            &mut self.transaction,
+            after,
+            limit,
+        )
+        .await
+    }
+}
+
+async fn weights(
+    query: &'static str,
+    transaction: &mut Transaction<'static, Postgres>,
+    after: Option<Uuid>,
+    limit: i64,
+) -> Result<Vec<Weight>, Error> {
+    let rows: Vec<(Uuid, i64, i64)> =
+        sqlx::query_as(query).bind(after).bind(limit).fetch_all(&mut **transaction).await?;
+    Ok(rows.into_iter().map(|(id, units, bytes)| Weight { id, units, bytes }).collect())
+}
+
+/// A column as text, by casts that no setting of the session changes.
+fn render(name: &str, kind: &str) -> String {
+    let column = identifier(name);
+    match kind {
+        "timestamp with time zone" => {
+            format!("(extract(epoch from {column}) * 1000000)::bigint::text")
+        }
+        "bytea" => format!("encode({column}, 'hex')"),
+        _ => format!("{column}::text"),
+    }
+}
+
+fn identifier(name: &str) -> String {
+    format!("\"{}\"", name.replace('"', "\"\""))
+}
+
+fn raw_row(shape: &Shape, row: &PgRow) -> Result<RawRow, Error> {
+    let values: Result<Vec<Option<String>>, sqlx::Error> =
+        (0..shape.columns.len()).map(|place| row.try_get(place)).collect();
+    Ok(RawRow::new(Arc::clone(&shape.columns), values?))
+}
+
+const LOG: &str = "
+    select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
+           trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
+           (extract(epoch from at) * 1000000)::bigint as at_micros, prev_hash, hash
+      from fsm.v_transition_log";
+
+async fn log_page(
+    executor: impl PgExecutor<'_>,
+    after: Option<(Uuid, i64)>,
+    limit: i64,
+) -> Result<Vec<LogRow>, Error> {
+    let (run_id, seq) = after.unwrap_or((Uuid::nil(), 0));
+    let query = format!("{LOG} where (run_id, seq) > ($1, $2) order by run_id, seq limit $3");
+    let rows = sqlx::query(AssertSqlSafe(query)).bind(run_id).bind(seq).bind(limit);
+    rows.fetch_all(executor).await?.iter().map(log_row).collect()
+}
+
+fn run_facts(row: &PgRow) -> Result<RunFacts, Error> {
+    Ok(RunFacts {
+        run_id: row.try_get("run_id")?,
+        state_machine_id: row.try_get("state_machine_id")?,
+        state: row.try_get("state_code")?,
+        seq: row.try_get("seq")?,
+        head_hash: row.try_get("head_hash")?,
+        parent_run_id: row.try_get("parent_run_id")?,
+        data: row.try_get("data")?,
+        started_by: row.try_get("started_by")?,
+        trace_id: row.try_get("trace_id")?,
+        correlation_id: row.try_get("correlation_id")?,
+        facet: row.try_get("facet")?,
+        created_at_micros: row.try_get("created_at_micros")?,
+        last_transition_at_micros: row.try_get("last_transition_at_micros")?,
+    })
 }
 
 fn log_row(row: &PgRow) -> Result<LogRow, Error> {

@@ -16,7 +16,7 @@ mod evidence;
 mod migrate;
 mod target;
 
-pub use audit::RunFacts;
+pub use audit::{KeyFacts, RawRow, RunFacts, Shape, Snapshot, Weight};
 pub use error::Error;
 pub use evidence::EvidenceRow;
 pub use migrate::{DATABASE, Migrated, Release};

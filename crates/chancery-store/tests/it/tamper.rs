@@ -128,7 +128,7 @@ impl Scene {
 }
 
 fn names(found: &[Mismatch], run: Uuid, seq: Option<i64>) -> bool {
-    found.iter().any(|mismatch| mismatch.run_id == run && (seq.is_none() || mismatch.seq == seq))
+    found.iter().any(|mismatch| mismatch.run_id == Some(run) && (seq.is_none() || mismatch.seq == seq))
 }
 
 /// Every column of a table with another value of its type.

@@ -1,0 +1,536 @@
+//! One request of the cutter, from its log: what each move wrote, and that the rows say what was signed.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+use chancery_model::canonical;
+use chancery_model::chain::LogRow;
+use chancery_model::cutter::{
+    Effect, Manifest, abandon_evidence, abandonment_id, escalation_id, executor_attested,
+    mark_evidence, review_evidence,
+};
+use chancery_model::evidence::artefact_digest;
+use chancery_model::machine::{Definition, File, Transition};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::check::Checker;
+use super::rows::{Row, swept_by, table};
+
+/// What the moves of a request have made so far.
+#[derive(Default)]
+pub(super) struct Story<'a> {
+    /// The newest decision on a manifest.
+    decision: Option<Row<'a>>,
+    manifests: HashMap<&'a str, Manifest>,
+    /// The change set of the cut, and what it makes of its manifest.
+    pub(super) set: Option<Row<'a>>,
+    pub(super) effect: Option<Effect>,
+    /// The change set that took the cut back.
+    pub(super) rollback: Option<Row<'a>>,
+    pub(super) result: Option<Row<'a>>,
+}
+
+/// The transitions of the machine, from the file that this binary was built with: what the audited database says about them is
+/// not asked.
+fn transitions() -> &'static [Transition] {
+    static TRANSITIONS: OnceLock<Vec<Transition>> = OnceLock::new();
+    TRANSITIONS.get_or_init(|| {
+        let file = File::parse(include_str!("../../../../machines/cut_request.yaml"))
+            .expect("the machine ships with the binary and its tests read it");
+        Definition::from(&file).transitions
+    })
+}
+
+impl<'a> Checker<'a> {
+    /// Proves one request.
+    pub(super) fn entry(&mut self, entry: Row<'a>) {
+        let entry_id = entry.id("entry_id");
+        self.entry_id = Some(entry_id);
+        let log = self.rows.log_of(entry_id);
+        self.marked_as(entry, log.first());
+        let mut story = Story::default();
+        for row in log {
+            self.legal(entry, row);
+            match row.trigger_ref.as_str() {
+                "mark" | "escalate" => self.mark(entry, row),
+                "sweep" => self.sweep(entry, row),
+                "review" => self.review(entry, row, &mut story),
+                "cut" => self.cut(entry, row, &mut story),
+                "verify" => self.verify(entry, row, &mut story),
+                "abandon" => self.abandon(row, &mut story),
+                other => {
+                    self.wrong_move(row, "move_is_legal", format!("nothing is called {other}"))
+                }
+            }
+        }
+        self.decisions(entry, &story);
+        self.verified_again(entry, &story);
+        self.units(entry, &story);
+        for (table, column, by) in [
+            (table::DEPENDENCY, "from_entry_id", "mark"),
+            (table::ENVELOPE, "entry_id", "review"),
+            (table::CHANGE_SET, "decision_backlog_entry_id", "cut, verification or abandonment"),
+        ] {
+            for row in self.rows.of(table, column, entry.text("entry_id")) {
+                self.require_claim(row, by);
+            }
+        }
+        self.entry_id = None;
+    }
+
+    /// The request's columns are what its payload and its birth say.
+    fn marked_as(&mut self, entry: Row<'_>, birth: Option<&LogRow>) {
+        const RULE: &str = "entry_is_as_it_was_marked";
+        let payload = entry.json("payload");
+        self.canonical(entry, "payload");
+        let spec = &payload["proposed_cut_spec"];
+        let escalation_of = payload["escalation_of"].as_str();
+        let kind = if escalation_of.is_some() { "escalation" } else { "cut_request" };
+        self.expect_all(
+            entry,
+            RULE,
+            &[
+                ("idempotency_key", payload["idempotency_key"].as_str()),
+                ("document_id", spec["document_id"].as_str()),
+                ("source_version_id", spec["source_version_id"].as_str()),
+                ("escalation_of", escalation_of),
+                ("kind", Some(kind)),
+                ("correlation_id", entry.opt("entry_id")),
+            ],
+        );
+        if let Some(birth) = birth {
+            self.expect_all(
+                entry,
+                RULE,
+                &[
+                    ("started_by", Some(&birth.principal)),
+                    ("state_machine_id", Some(&birth.state_machine_id)),
+                    ("idempotency_key", Some(&birth.idempotency_key)),
+                ],
+            );
+        }
+        if birth.is_some_and(|birth| birth.trigger_ref == "escalate") {
+            let result: Option<Uuid> =
+                payload["verify_result_id"].as_str().and_then(|id| id.parse().ok());
+            let id = result.map(|id| escalation_id(id).to_string());
+            self.expect(entry, RULE, "entry_id", id.as_deref());
+        }
+        let source = entry.text("source_version_id");
+        match self.rows.one(table::SOURCE, "source_version_id", source) {
+            None => self.wrong(entry, RULE, format!("its source {source} is not there")),
+            Some(source) => self.expect_all(
+                source,
+                "source_is_what_was_marked",
+                &[
+                    ("document_id", entry.opt("document_id")),
+                    ("content_sha256", spec["content_sha256"].as_str()),
+                ],
+            ),
+        }
+    }
+
+    /// The move is one of the machine's, made by a class that may make it, and by nobody who must not.
+    pub(super) fn legal(&mut self, entry: Row<'_>, row: &LogRow) {
+        const RULE: &str = "move_is_legal";
+        let found = transitions().iter().find(|transition| {
+            transition.from == row.from_state
+                && transition.to == row.to_state
+                && transition.actor.code() == row.actor_class
+                && transition.trigger_kind.code() == row.trigger_kind
+                && transition.trigger_ref == row.trigger_ref
+        });
+        let Some(transition) = found else {
+            let from = row.from_state.as_deref().unwrap_or("∅");
+            let what = format!(
+                "no transition leads {} from {from} to {} on {}:{}",
+                row.actor_class, row.to_state, row.trigger_kind, row.trigger_ref
+            );
+            return self.wrong_move(row, RULE, what);
+        };
+        let expected = transition.transition_id.split_once('#').map(|(_, rest)| rest);
+        let (machine, rest) = row.transition_id.split_once('#').unwrap_or_default();
+        if machine != row.state_machine_id || Some(rest) != expected {
+            self.wrong_move(row, RULE, "the transition's id is not that of its states");
+        }
+        if row.event_type != transition.event {
+            self.wrong_move(row, RULE, "the move tells another event than its transition");
+        }
+        if row.state_machine_id != entry.text("state_machine_id") {
+            self.wrong_move(row, RULE, "the request is of another machine");
+        }
+    }
+
+    /// The digest of a move is over the rows it wrote.
+    pub(super) fn artefacts(&mut self, row: &LogRow, rows: &[Row<'_>]) {
+        for artefact in rows {
+            self.claim(*artefact);
+        }
+        let digests: Option<Vec<[u8; 32]>> = rows.iter().map(|row| row.digest()).collect();
+        let expected = digests.map(|digests| artefact_digest(&digests));
+        if row.artefact_digest.as_deref() != expected.as_ref().map(<[u8; 32]>::as_slice) {
+            let mut tables: Vec<&str> = rows.iter().map(|row| row.table).collect();
+            tables.dedup();
+            self.wrong_move(
+                row,
+                "artefacts_are_in_the_log",
+                format!("the move wrote other rows than those of {}", tables.join(", ")),
+            );
+        }
+    }
+
+    pub(super) fn missing(&mut self, row: &LogRow, table: &str, id: &str) {
+        let what = format!("{table} {id} is not there");
+        self.wrong_move(row, "artefacts_are_in_the_log", what);
+    }
+
+    fn mark(&mut self, entry: Row<'a>, row: &LogRow) {
+        const RULE: &str = "dependency_is_as_it_was_marked";
+        let dependencies: Vec<Row<'a>> =
+            self.rows.of(table::DEPENDENCY, "from_entry_id", entry.text("entry_id")).collect();
+        let mut rows = vec![entry];
+        rows.extend(&dependencies);
+        self.artefacts(row, &rows);
+        let blockers: Vec<Uuid> = dependencies.iter().map(|row| row.id("to_entry_id")).collect();
+        self.expect_evidence(row, &mark_evidence(&blockers, &entry.json("payload")));
+        for dependency in dependencies {
+            self.expect_all(
+                dependency,
+                RULE,
+                &[("dependency_kind", Some("blocks")), ("created_by", Some(&row.principal))],
+            );
+            let blocker = dependency.text("to_entry_id");
+            if self.rows.one(table::ENTRY, "entry_id", blocker).is_none() {
+                self.wrong(dependency, RULE, "the request that it waits for is not there");
+            }
+        }
+    }
+
+    fn sweep(&mut self, entry: Row<'_>, row: &LogRow) {
+        const RULE: &str = "sweep_is_as_it_was_logged";
+        let sweep_id = swept_by(row).unwrap_or_default();
+        self.expect_evidence(row, &json!({ "sweep_id": sweep_id }));
+        let key = format!("sweep:{sweep_id}");
+        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some(&key));
+        let Some(sweep) = self.rows.one(table::SWEEP, "sweep_id", &sweep_id.to_string()) else {
+            return self.missing(row, table::SWEEP, &sweep_id.to_string());
+        };
+        // Not claimed: one sweep speaks for all requests that it promoted.
+        let expected = sweep.digest().map(|digest| artefact_digest(&[digest]));
+        if row.artefact_digest.as_deref() != expected.as_ref().map(<[u8; 32]>::as_slice) {
+            self.wrong_move(row, "artefacts_are_in_the_log", "the move is of another sweep");
+        }
+        self.expect(sweep, RULE, "swept_by", Some(&row.principal));
+        let promoted = sweep.json("report_summary");
+        let named = promoted["promoted"]
+            .as_array()
+            .is_some_and(|promoted| promoted.iter().any(|id| id.as_str() == entry.opt("entry_id")));
+        if !named {
+            self.wrong(sweep, RULE, "the request that it promoted is not in its report");
+        }
+    }
+
+    fn review(&mut self, entry: Row<'a>, row: &LogRow, story: &mut Story<'a>) {
+        const RULE: &str = "review_is_as_it_was_logged";
+        let evidence = evidence_of(row);
+        let id = text_of(&evidence, "review_decision_id");
+        let Some(decision) = self.rows.one(table::DECISION, "review_decision_id", id) else {
+            return self.missing(row, table::DECISION, id);
+        };
+        let id = decision.text("manifest_id");
+        let Some(envelope) = self.rows.one(table::ENVELOPE, "envelope_id", id) else {
+            return self.missing(row, table::ENVELOPE, id);
+        };
+        let mut rows = vec![envelope, decision];
+        rows.extend(self.rows.of(table::BLOCK, "envelope_id", id));
+        self.artefacts(row, &rows);
+        let verdict = decision.text("verdict");
+        self.expect_evidence(
+            row,
+            &review_evidence(
+                decision.id("review_decision_id"),
+                envelope.id("envelope_id"),
+                &envelope.bytes("manifest_digest").unwrap_or_default(),
+                verdict,
+            ),
+        );
+        let (to_state, status) = match verdict {
+            "approve" => ("reviewed_approved", "accepted"),
+            "reject" => ("reviewed_rejected", "rejected"),
+            _ => ("reviewed_deferred", "under_review"),
+        };
+        self.expect_move(row, "state", Some(&row.to_state), Some(to_state));
+        let rationale = row.reason.as_deref();
+        let reviewer = Some(row.principal.as_str());
+        let prior = story.decision.and_then(|decision| decision.opt("review_decision_id"));
+        self.expect_all(
+            decision,
+            RULE,
+            &[
+                ("governance_event_kind", Some("cut_review")),
+                ("entry_id", entry.opt("entry_id")),
+                ("reviewer_identity", reviewer),
+                ("verdict_rationale", rationale),
+                ("prior_review_decision_id", prior),
+            ],
+        );
+        self.expect_all(
+            envelope,
+            RULE,
+            &[
+                ("entry_id", entry.opt("entry_id")),
+                ("source_doc_ref", entry.opt("entry_id")),
+                ("source_version_id", entry.opt("source_version_id")),
+                ("status", Some(status)),
+                ("created_by", reviewer),
+                ("reviewer", reviewer),
+                ("rationale", rationale),
+            ],
+        );
+        if reviewer == entry.opt("started_by") {
+            self.wrong(decision, "nobody_reviews_their_own", "the reviewer marked the request");
+        }
+        if let Some(manifest) = self.manifest(envelope) {
+            story.manifests.insert(envelope.text("envelope_id"), manifest);
+        }
+        story.decision = Some(decision);
+    }
+
+    fn cut(&mut self, entry: Row<'a>, row: &LogRow, story: &mut Story<'a>) {
+        const RULE: &str = "cut_is_what_was_approved";
+        let evidence = evidence_of(row);
+        let id = text_of(&evidence, "change_set_id");
+        let Some(set) = self.rows.one(table::CHANGE_SET, "change_set_id", id) else {
+            return self.missing(row, table::CHANGE_SET, id);
+        };
+        let id = set.text("executor_signature_id");
+        let Some(signature) = self.rows.one(table::SIGNATURE, "signature_id", id) else {
+            return self.missing(row, table::SIGNATURE, id);
+        };
+        let affected: Vec<Row<'a>> =
+            self.rows.of(table::AFFECTED, "change_set_id", set.text("change_set_id")).collect();
+        let mut rows = affected.clone();
+        rows.extend([set, signature]);
+        self.artefacts(row, &rows);
+        story.set = Some(set);
+
+        let decision = story.decision.filter(|decision| decision.text("verdict") == "approve");
+        let Some(decision) = decision else {
+            return self.wrong(set, RULE, "no approval stands before the cut");
+        };
+        if decision.opt("reviewer_identity") == Some(&row.principal) {
+            self.wrong(set, "nobody_reviews_their_own", "the reviewer cut the request");
+        }
+        self.blockers(entry, row);
+        let (set_id, signature_id) = (set.opt("change_set_id"), signature.opt("signature_id"));
+        self.expect_evidence(
+            row,
+            &json!({
+                "review_decision_id": decision.opt("review_decision_id"), "change_set_id": set_id,
+                "change_set_digest": set.opt("change_set_digest"), "executor_signature_id": signature_id,
+                "event": { "change_set_id": set_id, "executor_signature_id": signature_id },
+            }),
+        );
+        let key = format!("cut:{}", decision.text("review_decision_id"));
+        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some(&key));
+        let Some(manifest) = story.manifests.get(decision.text("manifest_id")) else {
+            return self.wrong(set, RULE, "its manifest does not hold together");
+        };
+        let owner = entry.text("started_by");
+        let effect = Effect::of(manifest, set.id("change_set_id"), owner);
+        self.applied(entry, row, set, decision, manifest, &effect);
+        self.expect_all(
+            signature,
+            "signature_is_of_the_cut",
+            &[
+                ("signer_principal", Some(&row.principal)),
+                ("cross_reference_change_set_id", set_id),
+                ("signer_tool_revision", set.opt("executor_tool_revision")),
+            ],
+        );
+        let digest = set.bytes("change_set_digest").unwrap_or_default();
+        let attested = executor_attested(
+            entry.id("entry_id"),
+            set.id("change_set_id"),
+            &digest,
+            &manifest.digest(),
+        );
+        self.attests(signature, &attested);
+        self.ledger(&affected, &effect);
+        story.effect = Some(effect);
+    }
+
+    /// The header of a cut is what its manifest makes of it.
+    fn applied(
+        &mut self,
+        entry: Row<'_>,
+        row: &LogRow,
+        set: Row<'_>,
+        decision: Row<'_>,
+        manifest: &Manifest,
+        effect: &Effect,
+    ) {
+        const RULE: &str = "cut_is_what_was_approved";
+        let writer_digest = hex::encode(effect.writer_digest());
+        let effect_digest = hex::encode(effect.effect_digest());
+        let digest = effect.change_set_digest(
+            manifest,
+            entry.id("entry_id"),
+            decision.id("review_decision_id"),
+        );
+        let digest = hex::encode(digest);
+        let version = hex::encode(manifest.digest());
+        let count = manifest.units.len().to_string();
+        let rollback_key = format!(
+            "rbk:{}:{}:{}",
+            entry.text("document_id"),
+            &writer_digest[..16],
+            set.text("change_set_id")
+        );
+        let summary = canonical::to_string(&json!({
+            "content_sha256": hex::encode(manifest.content_sha256),
+            "document_id": manifest.document_id,
+            "source_version_id": manifest.source_version_id,
+        }));
+        self.expect_all(
+            set,
+            RULE,
+            &[
+                ("change_kind", Some("apply")),
+                ("decision_backlog_entry_id", entry.opt("entry_id")),
+                ("manifest_id", decision.opt("manifest_id")),
+                ("manifest_version", Some(&version)),
+                ("review_decision_id", decision.opt("review_decision_id")),
+                ("verifier_signature_id", None),
+                ("rollback_key", Some(&rollback_key)),
+                ("rollback_of_change_set_id", None),
+                ("rollback_reason", None),
+                ("state", Some("committed")),
+                ("affected_unit_count", Some(&count)),
+                ("writer_digest", Some(&writer_digest)),
+                ("effect_digest", Some(&effect_digest)),
+                ("change_set_digest", Some(&digest)),
+                ("payload_summary", Some(&summary)),
+                ("verifier_tool_revision", Some("pending")),
+                ("emitted_by", Some(&row.principal)),
+            ],
+        );
+    }
+
+    /// The ledger of a cut has a row for each unit of its manifest, in their order.
+    fn ledger(&mut self, affected: &[Row<'_>], effect: &Effect) {
+        const RULE: &str = "ledger_is_what_was_approved";
+        for (touched, (unit, snapshot)) in
+            affected.iter().zip(effect.units.iter().zip(&effect.snapshots))
+        {
+            let (row_id, unit_id) = (unit.affected_row_id.to_string(), unit.unit_id.to_string());
+            let order = unit.sort_order.to_string();
+            self.expect_all(
+                *touched,
+                RULE,
+                &[
+                    ("affected_row_id", Some(&row_id)),
+                    ("render_order", Some(&order)),
+                    ("target_table", Some(table::UNIT)),
+                    ("target_row_id", Some(&unit_id)),
+                    ("operation_kind", Some("insert")),
+                    ("before_state_snapshot", None),
+                    ("after_state_snapshot", Some(snapshot)),
+                ],
+            );
+        }
+    }
+
+    /// What a cut waited for was verified before it.
+    fn blockers(&mut self, entry: Row<'_>, cut: &LogRow) {
+        for dependency in self.rows.of(table::DEPENDENCY, "from_entry_id", entry.text("entry_id")) {
+            let log = self.rows.log_of(dependency.id("to_entry_id"));
+            let before = log.iter().take_while(|row| row.at_micros <= cut.at_micros);
+            let state = before.last().map_or("∅", |row| row.to_state.as_str());
+            if state != "verified_complete" {
+                let what = format!("the request was cut while it waited for one in {state}");
+                self.wrong(dependency, "cut_waited_for_its_blockers", what);
+            }
+        }
+    }
+
+    fn abandon(&mut self, row: &LogRow, story: &mut Story<'a>) {
+        let evidence = evidence_of(row);
+        let reason = row.reason.as_deref().unwrap_or_default();
+        let audit_ref = text_of(&evidence, "audit_ref");
+        self.expect_evidence(row, &abandon_evidence(reason, audit_ref));
+        if row.from_state.as_deref() != Some("cut_applied") {
+            if row.artefact_digest.is_some() {
+                self.wrong_move(row, "artefacts_are_in_the_log", "there was nothing to take back");
+            }
+            return;
+        }
+        let Some(set) = story.set else { return };
+        let id = abandonment_id(set.id("change_set_id")).to_string();
+        let Some(rollback) = self.rows.one(table::CHANGE_SET, "change_set_id", &id) else {
+            return self.missing(row, table::CHANGE_SET, &id);
+        };
+        let mut rows: Vec<Row<'_>> = self.rows.of(table::AFFECTED, "change_set_id", &id).collect();
+        rows.push(rollback);
+        self.artefacts(row, &rows);
+        self.taken_back(row, set, rollback, "abandoned", "none");
+        story.rollback = Some(rollback);
+    }
+
+    /// Every decision on the request is signed and has its place: in the log, or as a decision on enacting what was verified.
+    fn decisions(&mut self, entry: Row<'a>, story: &Story<'a>) {
+        const RULE: &str = "decision_is_superseded_by_the_next";
+        let decisions: Vec<Row<'a>> =
+            self.rows.of(table::DECISION, "entry_id", entry.text("entry_id")).collect();
+        for decision in &decisions {
+            self.decision(*decision);
+            let review = decision.text("governance_event_kind") == "cut_review";
+            let next = decisions.iter().find(|next| {
+                review
+                    && next.text("governance_event_kind") == "cut_review"
+                    && next.opt("prior_review_decision_id") == decision.opt("review_decision_id")
+            });
+            self.expect(
+                *decision,
+                RULE,
+                "superseded_by_review_decision_id",
+                next.and_then(|next| next.opt("review_decision_id")),
+            );
+            if review {
+                self.require_claim(*decision, "review");
+                continue;
+            }
+            let rule = "enactment_is_of_a_verified_cut";
+            self.expect_all(
+                *decision,
+                rule,
+                &[
+                    ("governance_event_kind", Some("lifecycle_enactment")),
+                    (
+                        "prior_review_decision_id",
+                        story.set.and_then(|s| s.opt("review_decision_id")),
+                    ),
+                    ("manifest_id", story.set.and_then(|set| set.opt("manifest_id"))),
+                ],
+            );
+            if story.result.is_none_or(|result| result.text("verdict") != "pass") {
+                self.wrong(*decision, rule, "the cut was not verified");
+            }
+            if decision.opt("reviewer_identity") == entry.opt("started_by") {
+                self.wrong(
+                    *decision,
+                    "nobody_reviews_their_own",
+                    "the reviewer marked the request",
+                );
+            }
+        }
+    }
+}
+
+pub(super) fn evidence_of(row: &LogRow) -> Value {
+    serde_json::from_str(&row.evidence).unwrap_or_default()
+}
+
+pub(super) fn text_of<'a>(value: &'a Value, member: &str) -> &'a str {
+    value[member].as_str().unwrap_or_default()
+}

@@ -1,0 +1,375 @@
+//! The log of every run: hashes, links and signatures, and the run as its log leaves it.
+
+use chancery_model::canonical;
+use chancery_model::chain::LogRow;
+use chancery_store::{RunFacts, Shape, Snapshot};
+use serde_json::{Value, json};
+use uuid::Uuid;
+
+use super::report::{Mismatch, Report};
+use super::rows::{Row, key_of, table};
+use super::signers::Signers;
+use crate::Error;
+
+const PAGE: i64 = 5_000;
+/// Requests are wider than runs.
+const ENTRY_PAGE: i64 = 1_000;
+
+/// Replays the whole log and compares it with the runs.
+pub(super) async fn verify(
+    reader: &mut Reader<'_>,
+    signers: &mut Signers,
+    report: &mut Report,
+    progress: &mut impl FnMut(&Report),
+) -> Result<(), Error> {
+    let mut runs = Walk::through(table::RUN);
+    let mut entries = Walk::through(table::ENTRY);
+    let mut replay: Option<Replay> = None;
+    let mut after = None;
+    loop {
+        let page = reader.snapshot.log_page(after, PAGE).await?;
+        let Some(last) = page.last() else { break };
+        after = Some((last.run_id, last.seq));
+        for row in page {
+            if replay.as_ref().is_none_or(|replay| replay.run_id != row.run_id) {
+                if let Some(done) = replay.take() {
+                    done.finish(report);
+                }
+                let facts = match row.run_kind.as_str() {
+                    "custom" => runs.seek(reader, row.run_id, report).await?,
+                    "cut_request" => entries.seek(reader, row.run_id, report).await?,
+                    _ => None,
+                };
+                replay = Some(Replay::new(&row, facts));
+            }
+            let current = replay.as_mut().expect("set just above");
+            current.step(&row, signers, report);
+        }
+        progress(report);
+    }
+    if let Some(done) = replay {
+        done.finish(report);
+    }
+    runs.rest(reader, report).await?;
+    entries.rest(reader, report).await
+}
+
+/// A run as it is stored.
+#[derive(Debug)]
+pub(super) struct Facts {
+    run_id: Uuid,
+    table: &'static str,
+    state: String,
+    seq: i64,
+    head_hash: Option<Vec<u8>>,
+    facet: Option<String>,
+    last_transition_at: i64,
+    /// What the run was born with; a signed birth is over it.
+    data: Value,
+    /// What the birth row must carry. A request's is over several rows and checked with them.
+    birth_digest: Option<[u8; 32]>,
+}
+
+impl Facts {
+    fn of_run(run: RunFacts) -> Self {
+        Self {
+            run_id: run.run_id,
+            table: table::RUN,
+            birth_digest: Some(birth_digest(&run)),
+            state: run.state,
+            seq: run.seq,
+            head_hash: run.head_hash,
+            facet: run.facet,
+            last_transition_at: run.last_transition_at_micros,
+            data: run.data,
+        }
+    }
+
+    pub(super) fn of_entry(entry: Row<'_>) -> Self {
+        Self {
+            run_id: entry.id("entry_id"),
+            table: table::ENTRY,
+            state: entry.text("status").to_owned(),
+            seq: entry.number("seq").unwrap_or_default(),
+            head_hash: entry.bytes("head_hash"),
+            facet: entry.opt("facet").map(str::to_owned),
+            last_transition_at: entry.number("last_transition_at").unwrap_or_default(),
+            data: entry.json("payload"),
+            birth_digest: None,
+        }
+    }
+}
+
+fn birth_digest(run: &RunFacts) -> [u8; 32] {
+    canonical::sha256(&json!({
+        "state_machine_id": run.state_machine_id,
+        "parent_run_id": run.parent_run_id,
+        "data": run.data,
+        "started_by": run.started_by,
+        "trace_id": run.trace_id,
+        "correlation_id": run.correlation_id,
+        "created_at_micros": run.created_at_micros,
+    }))
+}
+
+/// Runs of a kind in the order of their ids, walked beside the log.
+struct Walk {
+    /// Where they are stored: the custom ones, or the requests of the cutter.
+    table: &'static str,
+    page: std::vec::IntoIter<Facts>,
+    peeked: Option<Facts>,
+    after: Option<Uuid>,
+    exhausted: bool,
+}
+
+impl Walk {
+    fn through(table: &'static str) -> Self {
+        let page = Vec::new().into_iter();
+        Self { table, page, peeked: None, after: None, exhausted: false }
+    }
+
+    async fn next(&mut self, reader: &mut Reader<'_>) -> Result<Option<Facts>, Error> {
+        if let Some(run) = self.peeked.take() {
+            return Ok(Some(run));
+        }
+        if let Some(run) = self.page.next() {
+            return Ok(Some(run));
+        }
+        if self.exhausted {
+            return Ok(None);
+        }
+        let page = reader.runs(self.table, self.after).await?;
+        self.exhausted = page.is_empty();
+        self.after = page.last().map(|run| run.run_id).or(self.after);
+        self.page = page.into_iter();
+        Ok(self.page.next())
+    }
+
+    /// The run with this id; runs before it have no log at all.
+    async fn seek(
+        &mut self,
+        reader: &mut Reader<'_>,
+        run_id: Uuid,
+        report: &mut Report,
+    ) -> Result<Option<Facts>, Error> {
+        while let Some(run) = self.next(reader).await? {
+            match run.run_id.cmp(&run_id) {
+                std::cmp::Ordering::Less => unlogged(&run, report),
+                std::cmp::Ordering::Equal => {
+                    count(&run, report);
+                    return Ok(Some(run));
+                }
+                std::cmp::Ordering::Greater => {
+                    self.peeked = Some(run);
+                    return Ok(None);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    async fn rest(&mut self, reader: &mut Reader<'_>, report: &mut Report) -> Result<(), Error> {
+        while let Some(run) = self.next(reader).await? {
+            unlogged(&run, report);
+        }
+        Ok(())
+    }
+}
+
+/// Reads runs and log rows of a database.
+pub(super) struct Reader<'a> {
+    pub(super) snapshot: &'a mut Snapshot,
+    pub(super) entry: &'a Shape,
+}
+
+impl Reader<'_> {
+    async fn runs(
+        &mut self,
+        table: &'static str,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Facts>, Error> {
+        if table == table::RUN {
+            let page = self.snapshot.run_page(after, PAGE).await?;
+            return Ok(page.into_iter().map(Facts::of_run).collect());
+        }
+        let after = after.map(|id| [id.to_string()]);
+        let after = after.as_ref().map(<[String; 1]>::as_slice);
+        let page =
+            self.snapshot.evidence_page(self.entry, key_of(table), after, ENTRY_PAGE).await?;
+        Ok(page.iter().map(|raw| Facts::of_entry(Row { table, raw })).collect())
+    }
+}
+
+fn count(run: &Facts, report: &mut Report) {
+    if run.table == table::RUN {
+        report.runs += 1;
+    } else {
+        report.entries += 1;
+    }
+}
+
+fn unlogged(run: &Facts, report: &mut Report) {
+    count(run, report);
+    report.found(Mismatch {
+        table: run.table,
+        key: run.run_id.to_string(),
+        run_id: Some(run.run_id),
+        seq: None,
+        rule: "every_run_has_a_log",
+        what: format!(
+            "the run is in {} at seq {} and the log knows nothing of it",
+            run.state, run.seq
+        ),
+    });
+}
+
+/// Replays the log of one run whose rows are at hand.
+pub(super) fn verify_run(
+    rows: &[LogRow],
+    facts: Option<Facts>,
+    signers: &mut Signers,
+    report: &mut Report,
+) {
+    let Some(first) = rows.first() else {
+        if let Some(run) = facts {
+            unlogged(&run, report);
+        }
+        return;
+    };
+    if let Some(run) = &facts {
+        count(run, report);
+    }
+    let mut replay = Replay::new(first, facts);
+    for row in rows {
+        replay.step(row, signers, report);
+    }
+    replay.finish(report);
+}
+
+/// One run's log, row by row.
+struct Replay {
+    run_id: Uuid,
+    /// Whether the rows of this kind of run are known here.
+    known_kind: bool,
+    facts: Option<Facts>,
+    seq: i64,
+    state: Option<String>,
+    hash: Option<Vec<u8>>,
+    facet: Option<String>,
+    at_micros: i64,
+}
+
+impl Replay {
+    fn new(first: &LogRow, facts: Option<Facts>) -> Self {
+        Self {
+            run_id: first.run_id,
+            known_kind: ["custom", "cut_request"].contains(&first.run_kind.as_str()),
+            facts,
+            seq: 0,
+            state: None,
+            hash: None,
+            facet: None,
+            at_micros: 0,
+        }
+    }
+
+    fn step(&mut self, row: &LogRow, signers: &mut Signers, report: &mut Report) {
+        report.rows += 1;
+        let mut wrong = |rule: &'static str, what: String| {
+            report.found(of_log_row(row, rule, what));
+        };
+        if row.seq != self.seq + 1 {
+            wrong("seq_is_dense", format!("seq {} follows {}", row.seq, self.seq));
+        }
+        if row.from_state != self.state {
+            wrong(
+                "states_link",
+                format!(
+                    "the row leaves {:?}, the one before entered {:?}",
+                    row.from_state, self.state
+                ),
+            );
+        }
+        if row.prev_hash != self.hash {
+            wrong("hashes_link", "the row does not carry the hash of the one before it".to_owned());
+        }
+        if row.hash != row.expected_hash() {
+            wrong(
+                "hash_is_of_the_row",
+                "a column of the row was changed after it was written".to_owned(),
+            );
+        }
+        let canonical_evidence = serde_json::from_str::<Value>(&row.evidence)
+            .is_ok_and(|v| canonical::to_string(&v) == row.evidence);
+        if !canonical_evidence {
+            wrong("evidence_is_canonical", "the evidence is not RFC 8785 JSON".to_owned());
+        }
+        if row.seq == 1
+            && let Some(expected) = self.facts.as_ref().and_then(|facts| facts.birth_digest)
+            && row.artefact_digest.as_deref() != Some(expected.as_slice())
+        {
+            wrong(
+                "birth_facts_are_unchanged",
+                "what the run was born with is not what its birth row says".to_owned(),
+            );
+        }
+        let data = (row.seq == 1).then(|| self.facts.as_ref().map(|f| &f.data)).flatten();
+        match signers.check_move(row, data) {
+            Ok(signed) => report.signatures += u64::from(signed),
+            Err(what) => wrong("signature_is_good", what),
+        }
+        self.seq = row.seq;
+        self.state = Some(row.to_state.clone());
+        self.hash = Some(row.hash.clone());
+        self.facet.clone_from(&row.facet);
+        self.at_micros = row.at_micros;
+    }
+
+    fn finish(self, report: &mut Report) {
+        if !self.known_kind {
+            return;
+        }
+        let (table, what) = match &self.facts {
+            None => (table::LOG, "the log has moves of a run that does not exist".to_owned()),
+            Some(f) if f.seq != self.seq || Some(&f.state) != self.state.as_ref() => {
+                let state = self.state.unwrap_or_default();
+                let what = format!(
+                    "the run is in {} at seq {}, its log ends in {state} at seq {}",
+                    f.state, f.seq, self.seq
+                );
+                (f.table, what)
+            }
+            Some(f) if f.head_hash != self.hash => {
+                (f.table, "the run does not carry the hash of its last log row".to_owned())
+            }
+            Some(f) if f.facet != self.facet => (
+                f.table,
+                format!("the run's facet is {:?}, its log ends with {:?}", f.facet, self.facet),
+            ),
+            Some(f) if f.last_transition_at != self.at_micros => {
+                (f.table, "the run's last move has another time than its last log row".to_owned())
+            }
+            Some(_) => return,
+        };
+        report.found(Mismatch {
+            table,
+            key: self.run_id.to_string(),
+            run_id: Some(self.run_id),
+            seq: None,
+            rule: "state_equals_log",
+            what,
+        });
+    }
+}
+
+/// A mismatch that concerns a row of the log.
+pub(super) fn of_log_row(row: &LogRow, rule: &'static str, what: String) -> Mismatch {
+    Mismatch {
+        table: table::LOG,
+        key: format!("{}/{}", row.run_id, row.seq),
+        run_id: Some(row.run_id),
+        seq: Some(row.seq),
+        rule,
+        what,
+    }
+}

@@ -1,0 +1,91 @@
+//! The audit: every hash, link and signature recomputed from raw columns, never by the audited database.
+//!
+//! [`verify`] looks at a whole database in one snapshot, [`export`] writes one request with everything that proves it into a
+//! file, [`verify_bundle`] proves such a file with nothing else at hand. Both run the same checks: they are about rows in memory
+//! (`rows`), wherever these came from.
+//!
+//! Start reading at `log` (what holds for every run), then `entry` (what each move of a request wrote), `manifest`, `lane`,
+//! `verification` and `unit`; `whole` has what only shows when everything is looked at.
+//!
+//! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
+//! transitions there are by the machine file in the binary; the audited database is asked for columns, and for nothing else.
+
+mod report;
+mod rows;
+mod signers;
+
+mod log;
+
+mod check;
+mod entry;
+mod lane;
+mod manifest;
+mod unit;
+mod verification;
+
+mod bundle;
+mod whole;
+
+use chancery_store::Store;
+use uuid::Uuid;
+
+pub use report::{KeyUse, Mismatch, Report};
+pub use signers::Pins;
+
+use crate::Error;
+use rows::table;
+use signers::Signers;
+
+/// Replays the whole log and compares it with the runs. `progress` is called after each page with the rows seen so far.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<Report, Error> {
+    let mut snapshot = store.snapshot().await?;
+    let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
+    let mut report = Report::default();
+    let entry = snapshot.shape(table::ENTRY).await?;
+    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &entry };
+    log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
+        .await?;
+    signers.tell(&mut report);
+    Ok(report)
+}
+
+/// Replays everything: the log, every request of the cutter from log, signatures and artefacts, and what these lean on.
+/// `progress` is called now and then with what was seen so far.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn verify(
+    store: &Store,
+    pins: Pins,
+    mut progress: impl FnMut(&Report),
+) -> Result<Report, Error> {
+    let mut snapshot = store.snapshot().await?;
+    let mut signers = Signers::read(&mut snapshot, pins).await?;
+    let mut report = Report::default();
+    let entry = snapshot.shape(table::ENTRY).await?;
+    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &entry };
+    log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
+    whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
+    signers.tell(&mut report);
+    Ok(report)
+}
+
+/// One file with everything that proves a request of the cutter; nothing when there is no such request.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn export(store: &Store, entry_id: Uuid) -> Result<Option<Vec<u8>>, Error> {
+    let mut snapshot = store.snapshot().await?;
+    bundle::export(&mut snapshot, entry_id).await
+}
+
+/// Proves a file that [`export`] made, with nothing but the file and the keys that the auditor trusts.
+///
+/// # Errors
+/// None that a file can cause: what does not fit is in the report.
+pub async fn verify_bundle(file: &[u8], pins: Pins) -> Result<Report, Error> {
+    bundle::verify(file, pins).await
+}

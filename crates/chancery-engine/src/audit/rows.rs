@@ -1,0 +1,395 @@
+//! Rows of evidence in memory, and where they come from.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use chancery_model::chain::LogRow;
+use chancery_model::evidence;
+use chancery_store::{RawRow, Shape, Snapshot};
+use serde_json::Value;
+use uuid::Uuid;
+
+use crate::Error;
+
+/// The tables of evidence by short names.
+pub(super) mod table {
+    pub(in crate::audit) const LOG: &str = "fsm.transition_log";
+    pub(in crate::audit) const RUN: &str = "fsm.run";
+    pub(in crate::audit) const ENTRY: &str = "cutter_governance.decision_backlog_entry";
+    pub(in crate::audit) const DEPENDENCY: &str = "cutter_governance.decision_backlog_dependency";
+    pub(in crate::audit) const SWEEP: &str = "cutter_governance.decision_backlog_sweep_log";
+    pub(in crate::audit) const ENVELOPE: &str = "cutter_governance.manifest_envelope";
+    pub(in crate::audit) const BLOCK: &str = "cutter_governance.manifest_unit_block";
+    pub(in crate::audit) const DECISION: &str = "cutter_governance.review_decision";
+    pub(in crate::audit) const SIGNATURE: &str = "cutter_governance.dot_pair_signature";
+    pub(in crate::audit) const CHANGE_SET: &str = "cutter_governance.cut_change_set";
+    pub(in crate::audit) const AFFECTED: &str = "cutter_governance.cut_change_set_affected_row";
+    pub(in crate::audit) const RESULT: &str = "cutter_governance.verify_result";
+    pub(in crate::audit) const DOCUMENT: &str = "iu.source_document";
+    pub(in crate::audit) const SOURCE: &str = "iu.source_version";
+    pub(in crate::audit) const UNIT: &str = "iu.information_unit";
+    pub(in crate::audit) const VERSION: &str = "iu.unit_version";
+    pub(in crate::audit) const DRAFT: &str = "iu.unit_edit_draft";
+    pub(in crate::audit) const LIFECYCLE: &str = "iu.iu_lifecycle_log";
+}
+
+/// The key of each table, with types, in the order in which its rows are read.
+pub(super) const KEYS: &[(&str, &[(&str, &str)])] = &[
+    (table::DOCUMENT, &[("document_id", "text")]),
+    (table::SOURCE, &[("source_version_id", "uuid")]),
+    (table::UNIT, &[("id", "uuid")]),
+    (table::VERSION, &[("id", "uuid")]),
+    (table::DRAFT, &[("draft_id", "uuid")]),
+    (table::LIFECYCLE, &[("lifecycle_log_id", "uuid")]),
+    (table::ENTRY, &[("entry_id", "uuid")]),
+    (table::DEPENDENCY, &[("dependency_id", "uuid")]),
+    (table::SWEEP, &[("sweep_id", "uuid")]),
+    (table::ENVELOPE, &[("envelope_id", "uuid")]),
+    (table::BLOCK, &[("envelope_id", "uuid"), ("unit_local_id", "text")]),
+    (table::DECISION, &[("review_decision_id", "uuid")]),
+    (table::SIGNATURE, &[("signature_id", "uuid")]),
+    (table::CHANGE_SET, &[("change_set_id", "uuid")]),
+    (table::AFFECTED, &[("affected_row_id", "uuid")]),
+    (table::RESULT, &[("verify_result_id", "uuid")]),
+];
+
+/// The key columns of a table.
+pub(super) fn key_of(table: &str) -> &'static [(&'static str, &'static str)] {
+    KEYS.iter().find(|(name, _)| *name == table).map_or(&[], |(_, key)| key)
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a> {
+    pub(super) table: &'static str,
+    pub(super) raw: &'a RawRow,
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn opt(self, column: &str) -> Option<&'a str> {
+        self.raw.get(column)
+    }
+
+    /// The value, or nothing at all for null.
+    pub(super) fn text(self, column: &str) -> &'a str {
+        self.raw.get(column).unwrap_or_default()
+    }
+
+    pub(super) fn uuid(self, column: &str) -> Option<Uuid> {
+        self.raw.get(column)?.parse().ok()
+    }
+
+    /// The id, or nil where there is none: then nothing that should have it will fit.
+    pub(super) fn id(self, column: &str) -> Uuid {
+        self.uuid(column).unwrap_or_default()
+    }
+
+    pub(super) fn number(self, column: &str) -> Option<i64> {
+        self.raw.get(column)?.parse().ok()
+    }
+
+    pub(super) fn bytes(self, column: &str) -> Option<Vec<u8>> {
+        hex::decode(self.raw.get(column)?).ok()
+    }
+
+    pub(super) fn sha256(self, column: &str) -> Option<[u8; 32]> {
+        self.bytes(column)?.try_into().ok()
+    }
+
+    /// A column of JSON; null where it is none.
+    pub(super) fn json(self, column: &str) -> Value {
+        serde_json::from_str(self.text(column)).unwrap_or_default()
+    }
+
+    /// The digest that the row carries.
+    pub(super) fn digest(self) -> Option<[u8; 32]> {
+        self.sha256(evidence::DIGEST_COLUMN)
+    }
+
+    /// The digest that the row must carry.
+    pub(super) fn expected_digest(self) -> [u8; 32] {
+        evidence::digest_of(self.table, self.raw.iter())
+    }
+
+    /// The digest that the row would carry with other values in some columns.
+    pub(super) fn digest_with(self, changed: &[(&str, Option<&str>)]) -> [u8; 32] {
+        let columns = self.raw.iter().map(|(name, value)| {
+            let other = changed.iter().find(|(column, _)| *column == name);
+            (name, other.map_or(value, |(_, value)| *value))
+        });
+        evidence::digest_of(self.table, columns)
+    }
+
+    pub(super) fn key(self) -> String {
+        let key = key_of(self.table).iter().map(|(column, _)| self.text(column));
+        key.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// Columns by which rows are looked for.
+const INDEXED: &[(&str, &[&str])] = &[
+    (table::DOCUMENT, &["document_id"]),
+    (table::SOURCE, &["source_version_id"]),
+    (table::UNIT, &["id"]),
+    (table::VERSION, &["unit_id"]),
+    (table::DRAFT, &["draft_id"]),
+    (table::LIFECYCLE, &["unit_id"]),
+    (table::ENTRY, &["entry_id"]),
+    (table::DEPENDENCY, &["from_entry_id"]),
+    (table::SWEEP, &["sweep_id"]),
+    (table::ENVELOPE, &["envelope_id", "entry_id"]),
+    (table::BLOCK, &["envelope_id"]),
+    (table::DECISION, &["review_decision_id", "entry_id"]),
+    (table::SIGNATURE, &["signature_id"]),
+    (table::CHANGE_SET, &["change_set_id", "decision_backlog_entry_id"]),
+    (table::AFFECTED, &["change_set_id"]),
+    (table::RESULT, &["change_set_id"]),
+];
+
+/// Rows by table, and the log of runs.
+#[derive(Debug, Default)]
+pub(super) struct Rows {
+    tables: BTreeMap<&'static str, Vec<RawRow>>,
+    log: BTreeMap<Uuid, Vec<LogRow>>,
+    index: HashMap<(&'static str, &'static str), HashMap<String, Vec<usize>>>,
+}
+
+impl Rows {
+    /// Adds rows of a table, in their order.
+    pub(super) fn add(&mut self, table: &'static str, rows: Vec<RawRow>) {
+        let columns = INDEXED.iter().find(|(name, _)| *name == table).map_or(&[][..], |(_, c)| c);
+        let stored = self.tables.entry(table).or_default();
+        for row in rows {
+            for &column in columns {
+                if let Some(value) = row.get(column) {
+                    let places = self.index.entry((table, column)).or_default();
+                    places.entry(value.to_owned()).or_default().push(stored.len());
+                }
+            }
+            stored.push(row);
+        }
+    }
+
+    pub(super) fn add_log(&mut self, rows: Vec<LogRow>) {
+        for row in rows {
+            self.log.entry(row.run_id).or_default().push(row);
+        }
+    }
+
+    /// Every row of a table.
+    pub(super) fn all(&self, table: &'static str) -> impl Iterator<Item = Row<'_>> {
+        self.tables.get(table).into_iter().flatten().map(move |raw| Row { table, raw })
+    }
+
+    /// Every row of every table.
+    pub(super) fn every(&self) -> impl Iterator<Item = Row<'_>> {
+        self.tables.iter().flat_map(|(&table, rows)| rows.iter().map(move |raw| Row { table, raw }))
+    }
+
+    /// The rows whose column has this value, in their order.
+    pub(super) fn of<'s>(
+        &'s self,
+        table: &'static str,
+        column: &'static str,
+        value: &str,
+    ) -> impl Iterator<Item = Row<'s>> + use<'s> {
+        debug_assert!(
+            INDEXED.iter().any(|(name, columns)| *name == table && columns.contains(&column)),
+            "{table}.{column} is indexed"
+        );
+        let places = self.index.get(&(table, column)).and_then(|places| places.get(value));
+        let rows = self.tables.get(table).map_or(&[][..], Vec::as_slice);
+        places.into_iter().flatten().map(move |&place| Row { table, raw: &rows[place] })
+    }
+
+    /// The row whose column has this value.
+    pub(super) fn one<'s>(
+        &'s self,
+        table: &'static str,
+        column: &'static str,
+        value: &str,
+    ) -> Option<Row<'s>> {
+        self.of(table, column, value).next()
+    }
+
+    pub(super) fn log_of(&self, run: Uuid) -> &[LogRow] {
+        self.log.get(&run).map_or(&[], Vec::as_slice)
+    }
+
+    pub(super) fn logs(&self) -> impl Iterator<Item = (&Uuid, &Vec<LogRow>)> {
+        self.log.iter()
+    }
+}
+
+/// Where rows are read from: a database, or what a bundle holds.
+#[derive(Debug)]
+pub(super) enum Source<'a> {
+    Database { snapshot: &'a mut Snapshot, shapes: HashMap<&'static str, Shape> },
+    Bundle(&'a Rows),
+}
+
+impl<'a> Source<'a> {
+    pub(super) async fn database(snapshot: &'a mut Snapshot) -> Result<Self, Error> {
+        let mut shapes = HashMap::new();
+        for (table, _) in KEYS {
+            shapes.insert(*table, snapshot.shape(table).await?);
+        }
+        Ok(Self::Database { snapshot, shapes })
+    }
+
+    /// The database behind it.
+    ///
+    /// # Panics
+    /// For a bundle: what asks for this is about databases only.
+    pub(super) fn reader(&mut self) -> (&mut Snapshot, &HashMap<&'static str, Shape>) {
+        match self {
+            Self::Database { snapshot, shapes } => (snapshot, shapes),
+            Self::Bundle(_) => unreachable!("a bundle has no database"),
+        }
+    }
+
+    async fn rows(
+        &mut self,
+        table: &'static str,
+        column: &'static str,
+        ids: &BTreeSet<Uuid>,
+        order: &[&str],
+    ) -> Result<Vec<RawRow>, Error> {
+        match self {
+            Self::Database { snapshot, shapes } => {
+                let ids: Vec<Uuid> = ids.iter().copied().collect();
+                Ok(snapshot.evidence_of(&shapes[table], column, &ids, order).await?)
+            }
+            Self::Bundle(rows) => {
+                let found = ids.iter().flat_map(|id| rows.of(table, column, &id.to_string()));
+                Ok(found.map(|row| row.raw.clone()).collect())
+            }
+        }
+    }
+
+    async fn documents(&mut self, names: &BTreeSet<String>) -> Result<Vec<RawRow>, Error> {
+        match self {
+            Self::Database { snapshot, shapes } => {
+                let names: Vec<String> = names.iter().cloned().collect();
+                let shape = &shapes[table::DOCUMENT];
+                Ok(snapshot.evidence_named(shape, "document_id", &names).await?)
+            }
+            Self::Bundle(rows) => Ok(names
+                .iter()
+                .flat_map(|name| rows.of(table::DOCUMENT, "document_id", name))
+                .map(|row| row.raw.clone())
+                .collect()),
+        }
+    }
+
+    async fn log(&mut self, runs: &BTreeSet<Uuid>) -> Result<Vec<LogRow>, Error> {
+        match self {
+            Self::Database { snapshot, .. } => {
+                let runs: Vec<Uuid> = runs.iter().copied().collect();
+                Ok(snapshot.log_of(&runs).await?)
+            }
+            Self::Bundle(rows) => {
+                Ok(runs.iter().flat_map(|run| rows.log_of(*run)).cloned().collect())
+            }
+        }
+    }
+
+    /// Everything that proves these requests, and what they lean on: the requests they wait for, escalate or are escalated by
+    /// (their rows and logs alone), and the signatures before theirs.
+    pub(super) async fn collect(&mut self, entries: &BTreeSet<Uuid>) -> Result<Rows, Error> {
+        use table::{
+            AFFECTED, BLOCK, CHANGE_SET, DECISION, DEPENDENCY, ENTRY, ENVELOPE, RESULT, SIGNATURE,
+            SOURCE, SWEEP,
+        };
+        let mut rows = Rows::default();
+        rows.add(ENTRY, self.rows(ENTRY, "entry_id", entries, &["entry_id"]).await?);
+        let order = ["from_entry_id", "to_entry_id"];
+        rows.add(DEPENDENCY, self.rows(DEPENDENCY, "from_entry_id", entries, &order).await?);
+        rows.add(ENVELOPE, self.rows(ENVELOPE, "entry_id", entries, &["envelope_id"]).await?);
+        let envelopes = ids(rows.all(ENVELOPE), "envelope_id");
+        let order = ["envelope_id", "render_order"];
+        rows.add(BLOCK, self.rows(BLOCK, "envelope_id", &envelopes, &order).await?);
+        rows.add(
+            DECISION,
+            self.rows(DECISION, "entry_id", entries, &["review_decision_id"]).await?,
+        );
+        let by_entry = "decision_backlog_entry_id";
+        rows.add(CHANGE_SET, self.rows(CHANGE_SET, by_entry, entries, &["change_set_id"]).await?);
+        let sets = ids(rows.all(CHANGE_SET), "change_set_id");
+        let order = ["change_set_id", "render_order"];
+        rows.add(AFFECTED, self.rows(AFFECTED, "change_set_id", &sets, &order).await?);
+        rows.add(RESULT, self.rows(RESULT, "change_set_id", &sets, &["verify_result_id"]).await?);
+
+        let mut signatures = ids(rows.all(CHANGE_SET), "executor_signature_id");
+        signatures.extend(ids(rows.all(RESULT), "verifier_signature_id"));
+        let order = ["signature_id"];
+        rows.add(SIGNATURE, self.rows(SIGNATURE, "signature_id", &signatures, &order).await?);
+        let mut priors = ids(rows.all(SIGNATURE), "prior_signature_id");
+        priors.retain(|id| !signatures.contains(id));
+        rows.add(SIGNATURE, self.rows(SIGNATURE, "signature_id", &priors, &order).await?);
+
+        let mut context = ids(rows.all(DEPENDENCY), "to_entry_id");
+        context.extend(ids(rows.all(RESULT), "escalation_ref"));
+        context.extend(ids(rows.all(ENTRY), "escalation_of"));
+        context.retain(|id| !entries.contains(id));
+        rows.add_log(self.log(&entries.union(&context).copied().collect()).await?);
+        let sweeps = entries.iter().flat_map(|entry| rows.log_of(*entry)).filter_map(swept_by);
+        let sweeps: BTreeSet<Uuid> = sweeps.collect();
+        rows.add(SWEEP, self.rows(SWEEP, "sweep_id", &sweeps, &["sweep_id"]).await?);
+        let mut sources = ids(rows.all(ENTRY), "source_version_id");
+        sources.extend(ids(rows.all(ENVELOPE), "source_version_id"));
+        rows.add(ENTRY, self.rows(ENTRY, "entry_id", &context, &["entry_id"]).await?);
+        rows.add(
+            SOURCE,
+            self.rows(SOURCE, "source_version_id", &sources, &["source_version_id"]).await?,
+        );
+        let documents = rows.all(SOURCE).map(|row| row.text("document_id").to_owned()).collect();
+        rows.add(table::DOCUMENT, self.documents(&documents).await?);
+        let units = ids(rows.all(AFFECTED), "target_row_id");
+        self.collect_units(&mut rows, &units).await?;
+        Ok(rows)
+    }
+
+    /// Sources with their documents.
+    pub(super) async fn collect_sources(
+        &mut self,
+        sources: &BTreeSet<Uuid>,
+    ) -> Result<Rows, Error> {
+        let mut rows = Rows::default();
+        let order = ["source_version_id"];
+        rows.add(table::SOURCE, self.rows(table::SOURCE, order[0], sources, &order).await?);
+        let documents = rows.all(table::SOURCE).map(|row| row.text("document_id").to_owned());
+        let documents = documents.collect();
+        rows.add(table::DOCUMENT, self.documents(&documents).await?);
+        Ok(rows)
+    }
+
+    /// Units with their texts, their history and the drafts that were applied to them.
+    pub(super) async fn collect_units(
+        &mut self,
+        rows: &mut Rows,
+        units: &BTreeSet<Uuid>,
+    ) -> Result<(), Error> {
+        use table::{DRAFT, LIFECYCLE, UNIT, VERSION};
+        rows.add(UNIT, self.rows(UNIT, "id", units, &["id"]).await?);
+        let order = ["unit_id", "version_seq"];
+        rows.add(VERSION, self.rows(VERSION, "unit_id", units, &order).await?);
+        rows.add(LIFECYCLE, self.rows(LIFECYCLE, "unit_id", units, &["unit_id", "seq"]).await?);
+        let drafts = ids(rows.all(LIFECYCLE), "edit_draft_id");
+        rows.add(DRAFT, self.rows(DRAFT, "draft_id", &drafts, &["draft_id"]).await?);
+        Ok(())
+    }
+}
+
+/// The ids in a column.
+pub(super) fn ids<'a>(rows: impl Iterator<Item = Row<'a>>, column: &str) -> BTreeSet<Uuid> {
+    rows.filter_map(|row| row.uuid(column)).collect()
+}
+
+/// The sweep that a move is of.
+pub(super) fn swept_by(row: &LogRow) -> Option<Uuid> {
+    if row.trigger_ref != "sweep" {
+        return None;
+    }
+    let evidence: Value = serde_json::from_str(&row.evidence).ok()?;
+    evidence.get("sweep_id")?.as_str()?.parse().ok()
+}
