@@ -54,8 +54,8 @@ declare
 begin
   foreach v_table in array array['source_document', 'source_version', 'unit_edit_draft'] loop
     execute format('create or replace trigger only_by_the_doors before insert on iu.%I
-                      for each row when (current_user::text <> %L) execute function internal.refuse_direct_write(%L)',
-                   v_table, 'chancery_definer', 'RS016');
+                      for each row when (session_user::text <> all (%L)) execute function internal.refuse_direct_write(%L)',
+                   v_table, '{chancery_app,cutter_exec}', 'RS016');
     execute format('create or replace trigger is_append_only before update or delete on iu.%I
                       for each row execute function internal.refuse_direct_write(%L)', v_table, 'RS016');
     execute format('alter table iu.%I enable always trigger only_by_the_doors', v_table);

@@ -3,7 +3,7 @@
 -- callers: cutter_exec (executor_dot991), chancery_app (system)
 -- arrow: marked → review_pending, reviewed_deferred → review_pending
 -- locks: the sweep's turn (advisory, so that the passes form one chain), then the entries it promotes, skipping locked ones
--- refuses with: RC016 a malformed request, and whatever a move refuses
+-- refuses with: RC016 a malformed request, RS025, and whatever a move refuses
 create or replace function cutter_governance.fn_sweep(
   p_sweep_id uuid, p_actor_class text, p_principal text, p_sweep_trigger_kind text default 'manual', p_limit integer default null
 ) returns jsonb
@@ -30,6 +30,7 @@ begin
   if v_problems <> '[]' then
     perform internal.refuse(v_problems);
   end if;
+  perform fsm.require_fresh_reads();
   perform pg_advisory_xact_lock(hashtextextended('cutter_governance.sweep', 0));
   select s.* into v_sweep from cutter_governance.decision_backlog_sweep_log s where s.sweep_id = p_sweep_id;
   if found then

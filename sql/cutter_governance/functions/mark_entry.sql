@@ -16,6 +16,9 @@ declare
   v_report jsonb;
 begin
   v_problem := cutter_governance.mark_problem(p_entry_id, p_kind, p_payload);
+  if v_problem is null and (p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$') then
+    v_problem := '{"field": "trace_id"}';
+  end if;
   if v_problem is not null then
     perform internal.refuse(internal.problem('RC002', v_problem));
   end if;

@@ -20,6 +20,11 @@ begin
     return '{"field": "payload.iu_ref"}';
   elsif (p_kind = 'escalation') <> (p_payload ? 'escalation_of') then
     return '{"field": "payload.escalation_of"}';
+  elsif p_kind = 'escalation' and not exists (
+      select from cutter_governance.decision_backlog_entry e
+       where e.entry_id = case when p_payload ->> 'escalation_of' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+                               then (p_payload ->> 'escalation_of')::uuid end) then
+    return jsonb_build_object('field', 'payload.escalation_of', 'given', p_payload -> 'escalation_of');
   elsif jsonb_typeof(v_spec) is distinct from 'object' then
     return '{"field": "payload.proposed_cut_spec"}';
   end if;

@@ -11,8 +11,8 @@ begin
   if octet_length(p_body) > v_limit then
     return jsonb_build_object('reason', 'too_long', 'bytes', octet_length(p_body), 'max_bytes', v_limit);
   end if;
-  if position('\x00'::bytea in p_body) > 0 then
-    return jsonb_build_object('reason', 'nul_character', 'offset', position('\x00'::bytea in p_body) - 1);
+  if position(decode('00', 'hex') in p_body) > 0 then
+    return jsonb_build_object('reason', 'nul_character', 'offset', position(decode('00', 'hex') in p_body) - 1);
   end if;
   begin
     perform convert_from(p_body, 'UTF8');
