@@ -21,9 +21,10 @@ const ROOMS: &str =
     "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance')";
 
 /// Made by `internal.generate_dispatchers`, so there is no file of theirs.
-const GENERATED: [&str; 7] = [
+const GENERATED: [&str; 8] = [
     "fsm.ask_predicate",
     "fsm.assert_log_custom",
+    "fsm.assert_log_cut_request",
     "fsm.is_run_kind",
     "fsm.lock_room_reads",
     "fsm.run_cas",
@@ -86,13 +87,22 @@ async fn functions_are_closed_and_pinned() {
 #[tokio::test]
 async fn functions_belong_to_whom_their_files_say() {
     let db = TestDb::new().await;
+    let mut admin = db.superuser().await;
     let installed: BTreeMap<String, String> =
-        functions(&mut db.superuser().await).await.into_iter().map(|f| (f.name, f.owner)).collect();
+        functions(&mut admin).await.into_iter().map(|f| (f.name, f.owner)).collect();
     let mut expected: BTreeMap<String, String> = function_files()
         .into_iter()
         .map(|file| (file.name(), declared_owner(&file.text).to_owned()))
         .collect();
     expected.extend(GENERATED.map(|name| (name.to_owned(), "chancery_definer".to_owned())));
+    // Made by internal.generate_digests, one for each table of evidence.
+    let stamps: Vec<String> = sqlx::query_scalar(
+        "select 'audit.stamp_' || replace(table_name, '.', '_') from audit.evidence_def",
+    )
+    .fetch_all(&mut admin)
+    .await
+    .expect("the tables of evidence");
+    expected.extend(stamps.into_iter().map(|name| (name, "chancery_definer".to_owned())));
     assert_eq!(installed, expected);
 }
 
@@ -139,7 +149,8 @@ async fn every_table_has_its_guards() {
     for table in &guarded {
         let triggers: Vec<(i16, bool)> = sqlx::query_as(
             "select t.tgtype, t.tgqual is null from pg_trigger t
-              where t.tgrelid = $1::regclass and not t.tgisinternal and t.tgfoid = 'internal.refuse_direct_write'::regproc",
+              where t.tgrelid = $1::regclass and not t.tgisinternal
+                and t.tgfoid in ('internal.refuse_direct_write'::regproc, 'iu.fn_iu_gateway_write_guard'::regproc, 'iu.only_by_the_doors'::regproc)",
         )
         .bind(table)
         .fetch_all(&mut admin)
@@ -317,16 +328,49 @@ fn words<T: Copy>(all: &[T], code: impl Fn(T) -> &'static str) -> BTreeSet<Strin
     all.iter().map(|&word| code(word).to_owned()).collect()
 }
 
-/// FSM-6: one function writes states, and it is generated.
+/// FSM-6, CUT-1: one function writes states, and it is generated.
 #[tokio::test]
 async fn one_function_writes_states() {
     let db = TestDb::new().await;
-    let writers: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
-        "select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-          where n.nspname in {ROOMS} and p.prosrc ~* 'update\\s+(only\\s+)?fsm\\.run\\M' order by 1"
-    )))
-    .fetch_all(&mut db.superuser().await)
-    .await
-    .expect("functions");
-    assert_eq!(writers, ["fsm.run_cas"]);
+    for table in ["fsm\\.run", "cutter_governance\\.decision_backlog_entry"] {
+        let writers: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
+            "select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+              where n.nspname in {ROOMS} and p.prosrc ~* 'update\\s+(only\\s+)?{table}\\M' order by 1"
+        )))
+        .fetch_all(&mut db.superuser().await)
+        .await
+        .expect("functions");
+        assert_eq!(writers, ["fsm.run_cas"], "{table}");
+    }
+}
+
+/// AUD-1: every table of evidence can be read whole: its raw view has all its columns, so that a digest can be computed again
+/// by somebody else.
+#[tokio::test]
+async fn every_table_of_evidence_can_be_read_whole() {
+    let db = TestDb::new().await;
+    let mut admin = db.superuser().await;
+    let tables: Vec<String> =
+        sqlx::query_scalar("select table_name from audit.evidence_def order by 1")
+            .fetch_all(&mut admin)
+            .await
+            .expect("the tables of evidence");
+    assert_eq!(tables.len(), 16);
+    for table in tables {
+        let (room, name) = table.split_once('.').expect("room.table");
+        let columns = async |admin: &mut PgConnection, relation: String| -> BTreeSet<String> {
+            sqlx::query_scalar(
+                "select attname::text from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped",
+            )
+            .bind(relation)
+            .fetch_all(admin)
+            .await
+            .expect("columns")
+            .into_iter()
+            .collect()
+        };
+        let stored = columns(&mut admin, table.clone()).await;
+        assert_eq!(stored, columns(&mut admin, format!("{room}.v_{name}")).await, "{table}");
+        assert!(stored.contains("row_digest"), "{table} carries no digest");
+    }
 }

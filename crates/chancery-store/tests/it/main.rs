@@ -3,6 +3,8 @@
 mod archive;
 mod canonical;
 mod catalogue;
+mod cutter_doors;
+mod cutter_world;
 mod differential;
 mod engine;
 mod hardening;

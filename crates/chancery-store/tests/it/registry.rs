@@ -162,6 +162,9 @@ async fn the_registry_has_the_tables_of_the_specification() {
     assert_eq!(proposed.as_deref(), Some("false"));
 }
 
+/// Machines whose room is installed, with its guards.
+const ROOMS_THAT_STAND: [&str; 1] = ["cut_request"];
+
 /// FSM-2, FSM-8: one registry holds every shipped machine and a user's own. What waits for guards of a room stays inactive
 /// and says for which.
 #[tokio::test]
@@ -198,8 +201,13 @@ async fn one_registry_serves_every_machine() {
         assert_eq!(usize::try_from(row.transitions).expect("few"), definition.transitions.len());
         let predicates =
             definition.guards.iter().filter(|guard| guard.kind == GuardKind::PredicateFn);
-        let missing: BTreeSet<&str> = predicates.map(|guard| guard.name.as_str()).collect();
-        assert!(!missing.is_empty(), "{} waits for a room", row.name);
+        let named_in_file: BTreeSet<&str> = predicates.map(|guard| guard.name.as_str()).collect();
+        assert!(!named_in_file.is_empty(), "{} has guards of a room", row.name);
+        let missing = if ROOMS_THAT_STAND.contains(&row.name.as_str()) {
+            BTreeSet::new()
+        } else {
+            named_in_file
+        };
         let named = row.guards_not_registered.as_array().expect("names");
         assert_eq!(
             named.iter().filter_map(Value::as_str).collect::<BTreeSet<_>>(),

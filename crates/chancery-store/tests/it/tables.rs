@@ -4,22 +4,43 @@ use sqlx::postgres::PgConnection;
 
 /// Append-only for everyone, the role of the doors included.
 pub(crate) const HISTORY: &[&str] = &[
+    "cutter_governance.cut_change_set",
+    "cutter_governance.cut_change_set_affected_row",
+    "cutter_governance.decision_backlog_dependency",
+    "cutter_governance.decision_backlog_sweep_log",
+    "cutter_governance.dot_pair_signature",
+    "cutter_governance.manifest_envelope",
+    "cutter_governance.manifest_unit_block",
+    "cutter_governance.verify_result",
     "event.event_outbox",
     "event.event_position",
     "event.event_sequenced",
     "event.event_validation_audit",
     "fsm.transition_log",
     "identity.identity_log",
+    "iu.iu_lifecycle_log",
+    "iu.source_document",
+    "iu.source_version",
+    "iu.unit_edit_draft",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
-pub(crate) const FACTS: &[&str] = &["fsm.run", "identity.signing_key"];
+pub(crate) const FACTS: &[&str] = &[
+    "cutter_governance.decision_backlog_entry",
+    "cutter_governance.review_decision",
+    "fsm.run",
+    "identity.signing_key",
+    "iu.information_unit",
+    "iu.unit_version",
+];
 
 /// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.
 pub(crate) const RULES: &[&str] = &[
+    "audit.evidence_def",
     "config.dot_config",
     "config.message",
     "config.refusal",
+    "cutter_governance.canonical_address_alias", // reserved: nobody writes it at all
     "event.event_type_registry",
     "event.sequencer_cursor",
     "fsm.guard_def",
