@@ -48,7 +48,7 @@ async fn verify(context: &mut Context) -> Result<Outcome, Failure> {
             &["run", "seq", "rule", "what"],
             report.mismatches.iter().map(|mismatch| {
                 vec![
-                    mismatch.run_id.to_string(),
+                    mismatch.run_id.map(|id| id.to_string()).unwrap_or_default(),
                     mismatch.seq.map(|seq| seq.to_string()).unwrap_or_default(),
                     mismatch.rule.to_owned(),
                     mismatch.what.clone(),

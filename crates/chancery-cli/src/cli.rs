@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
-use crate::{Context, audit, db, demo, doctor, key, machine, manual, principal, run};
+use crate::{
+    Context, audit, cutter, db, demo, doc, doctor, key, machine, manual, principal, run, worker,
+};
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -26,6 +28,16 @@ pub(crate) struct Cli {
     pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: Command,
+}
+
+/// Cuts of documents: mark, sweep, review, cut, verify. The same as `chancery cutter`.
+#[derive(Debug, Parser)]
+#[command(name = "cutter", version, after_help = cutter::EXAMPLES, max_term_width = 100)]
+pub(crate) struct Cutter {
+    #[command(flatten)]
+    pub(crate) globals: Globals,
+    #[command(subcommand)]
+    pub(crate) command: cutter::Command,
 }
 
 /// Options that every command takes.
@@ -54,7 +66,7 @@ pub(crate) struct Globals {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Walk through a purchase from draft to delivery, with refusals on the way
+    /// Walk through a purchase with refusals on the way, then cut a document
     #[command(after_help = "Example:\n  $ chancery demo")]
     Demo,
     /// The private PostgreSQL: start, stop, look, connect
@@ -87,6 +99,18 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery run start --machine purchase_approval --data '{\"amount\": 900}' --as alice"
     )]
     Run(run::Command),
+    /// Documents: add, list, look at their units, give them back
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery doc add policy.md --id policy --prefix POL --as alice"
+    )]
+    Doc(doc::Command),
+    /// Cuts of documents: mark, sweep, review, cut, verify
+    #[command(subcommand, after_help = cutter::EXAMPLES)]
+    Cutter(cutter::Command),
+    /// Do what waits for an executor or a verifier, again and again
+    #[command(after_help = worker::EXAMPLES)]
+    Worker(worker::Worker),
     /// Prove the log
     #[command(subcommand, after_help = "Example:\n  $ chancery audit verify")]
     Audit(audit::Command),
@@ -112,6 +136,9 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
         Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
         Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
+        Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
+        Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
+        Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,
         Command::Completions(completions) => manual::completions(context, &completions),
         Command::Man(man) => manual::man(context, &man),

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command as Program, Stdio};
 
+use chancery_engine::registry;
 use chancery_store::managed::secrets;
 use chancery_store::{LOGINS, Migrated, Release, Role};
 use clap::Subcommand;
@@ -12,6 +13,7 @@ use serde_json::json;
 
 use crate::address::Address;
 use crate::failure::{Failure, Outcome};
+use crate::machine::OPERATOR;
 use crate::output::{pairs, yes_no};
 use crate::session::{self, Session, blocking};
 use crate::{Context, config};
@@ -122,6 +124,14 @@ async fn bring_up(context: &Context, session: &Session) -> Result<Migrated, Fail
     }
     if migrated.rules_applied {
         context.out.note("applied the rules of this release: functions, views, triggers, grants");
+    }
+    // The machines of the product are part of a release, as its rules are.
+    let store = session.store(Role::Migrator).await?;
+    let applied_by = context.config.principal.as_deref().unwrap_or(OPERATOR);
+    for machine in registry::install_product_machines(&store, applied_by).await? {
+        if machine.outcome != "unchanged" {
+            context.out.note(&format!("machine {}: {}", machine.machine, machine.outcome));
+        }
     }
     Ok(migrated)
 }

@@ -39,12 +39,22 @@ const PRODUCT: [(&str, &str); 6] = [
 ];
 
 /// Name, kind, class.
-const PEOPLE: [(&str, &str, &str); 4] = [
+type Person = (&'static str, &'static str, &'static str);
+
+const BUYERS: [Person; 4] = [
     ("alice", "human", "pic_human"),
     ("bob", "human", "reviewer"),
     ("carol", "human", "sovereign"),
     ("dora", "agent", "executor_worker"),
 ];
+const CUTTERS: [Person; 3] = [
+    ("rita", "human", "review_authority"),
+    ("executor", "service", "executor_dot991"),
+    ("verifier", "service", "verifier_dot992"),
+];
+
+const DOCUMENT: (&str, &str) =
+    ("records-policy.md", include_str!("../../../examples/documents/records-policy.md"));
 
 const DATA: &str = r#"{"item": "laser cutter", "amount": 7200}"#;
 const ORDER_UNBACKED: &str =
@@ -76,12 +86,13 @@ struct Walk<'a> {
 pub(crate) async fn demo(context: &mut Context) -> Result<Outcome, Failure> {
     let home = context.config.home.path().to_owned();
     let mut walk = Walk { context, steps: Vec::new() };
-    walk.say("A purchase from draft to delivery. Every line that begins with $ is a command you can type yourself.")?;
+    walk.say("A purchase from draft to delivery, then a document from text to verified units. Every line that begins with $ is a command you can type yourself.")?;
     walk.say(&format!("$ export CHANCERY_HOME={}", quoted(&home.display().to_string())))?;
     walk.set_up(&home).await?;
     let run = Uuid::now_v7().to_string();
     walk.buy(&run).await?;
     walk.look_back(&run).await?;
+    walk.cut_a_document(&home).await?;
     walk.farewell(&home, &run)?;
     if walk.context.out.is_json() {
         let answer = json!({ "run": run, "steps": walk.steps });
@@ -99,24 +110,7 @@ impl Walk<'_> {
         )
         .await?;
 
-        let mut why = "Four principals, each with the one class it acts in.";
-        for (name, kind, class) in PEOPLE {
-            self.step(
-                why,
-                &["principal", "add", name, "--kind", kind, "--class", class],
-                End::Done,
-            )
-            .await?;
-            why = "";
-        }
-        let mut why =
-            "Each signs with a key of its own; the private half never leaves the keystore.";
-        for (name, ..) in PEOPLE {
-            if !self.has_key(name).await? {
-                self.step(why, &["key", "new", name], End::Done).await?;
-                why = "";
-            }
-        }
+        self.introduce("Four principals, each with the one class it acts in.", &BUYERS).await?;
 
         let files = write_machines(home)?;
         let why = "The rules are a file. It is checked as a whole before it may count: every state reachable, every invariant proven.";
@@ -127,13 +121,31 @@ impl Walk<'_> {
             End::Done,
         )
         .await?;
-        let mut why = "The product's own machines are of the same kind. They are stored now, and become active when the parts \
-                       that own their guards are installed.";
+        let mut why = "The product's own machines are of the same kind. Those whose guards are installed are active, the others \
+                       are stored and wait.";
         for file in &files[1..] {
             self.step(why, &["machine", "apply", file], End::Done).await?;
             why = "";
         }
         self.step("", &["machine", "list"], End::Done).await
+    }
+
+    async fn introduce(&mut self, why: &str, people: &[Person]) -> Result<(), Failure> {
+        let mut why = why;
+        for (name, kind, class) in people {
+            let add = ["principal", "add", name, "--kind", kind, "--class", class];
+            self.step(why, &add, End::Done).await?;
+            why = "";
+        }
+        let mut why =
+            "Each signs with a key of its own; the private half never leaves the keystore.";
+        for (name, ..) in people {
+            if !self.has_key(name).await? {
+                self.step(why, &["key", "new", name], End::Done).await?;
+                why = "";
+            }
+        }
+        Ok(())
     }
 
     async fn buy(&mut self, run: &str) -> Result<(), Failure> {
@@ -231,8 +243,63 @@ impl Walk<'_> {
         self.step(why, &["audit", "verify"], End::Done).await
     }
 
+    async fn cut_a_document(&mut self, home: &Path) -> Result<(), Failure> {
+        let why = "Now a document. Four duties, and nobody has two: alice asks, rita decides, one service cuts, another verifies.";
+        self.introduce(why, &CUTTERS).await?;
+        let file = demo_file(home, DOCUMENT.0, DOCUMENT.1)?;
+        let name = "records-policy";
+        let add = ["doc", "add", &file, "--id", name, "--prefix", "RP", "--as", "alice"];
+        let steps: [(&str, &[&str]); 8] = [
+            (
+                "The text is stored. It was cut in memory first: what cannot be cut is refused.",
+                &add,
+            ),
+            ("Alice asks for the cut.", &["cutter", "mark", name, "--as", "alice"]),
+            (
+                "A sweep puts it before the review authority.",
+                &["cutter", "sweep", "--as", "executor"],
+            ),
+            (
+                "Rita reads the plan, every unit with its lines, and signs her decision.",
+                &["cutter", "review", name, "--preview"],
+            ),
+            (
+                "",
+                &[
+                    "cutter",
+                    "review",
+                    name,
+                    "--approve",
+                    "--rationale",
+                    "read in full",
+                    "--as",
+                    "rita",
+                ],
+            ),
+            (
+                "The executor applies exactly this plan.",
+                &["cutter", "cut", name, "--as", "executor"],
+            ),
+            (
+                "The verifier trusts nobody: it cuts the source again and compares.",
+                &["cutter", "verify", name, "--as", "verifier"],
+            ),
+            ("Who did what, signed with which key, past which guards.", &["cutter", "show", name]),
+        ];
+        for (why, args) in steps {
+            self.step(why, args, End::Done).await?;
+        }
+        self.step(
+            "Put together again, the units are the document.",
+            &["doc", "cat", name],
+            End::Done,
+        )
+        .await?;
+        self.step("And everything fits, the units included.", &["audit", "verify"], End::Done).await
+    }
+
     fn farewell(&mut self, home: &Path, run: &str) -> Result<(), Failure> {
-        let file = machine_file(home, EXAMPLE.0);
+        let file = demo_folder(home).join(format!("{}.yaml", EXAMPLE.0));
         let copy = format!("cp {} mine.yaml", quoted(&file.display().to_string()));
         let next = pairs(&[
             (
@@ -242,6 +309,7 @@ impl Walk<'_> {
             ("  a machine of your own: copy, rename, change", copy),
             ("  and put it to work", "chancery machine apply mine.yaml".to_owned()),
             ("  every run there is", "chancery run list".to_owned()),
+            ("  the units of the document", "chancery doc units records-policy".to_owned()),
             ("  look inside, with a login that only reads", "chancery db psql".to_owned()),
             ("  is the ground safe?", "chancery doctor".to_owned()),
             ("  good night", "chancery db stop".to_owned()),
@@ -303,20 +371,25 @@ impl Walk<'_> {
     }
 }
 
-fn machine_file(home: &Path, name: &str) -> PathBuf {
-    home.join("demo").join(format!("{name}.yaml"))
+fn demo_folder(home: &Path) -> PathBuf {
+    home.join("demo")
+}
+
+/// Lays a file where the printed commands can find it.
+fn demo_file(home: &Path, name: &str, text: &str) -> Result<String, Failure> {
+    let file = demo_folder(home).join(name);
+    fs::create_dir_all(demo_folder(home))
+        .and_then(|()| fs::write(&file, text))
+        .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
+    Ok(file.display().to_string())
 }
 
 /// Lays the machine files where the printed commands can find them; the example comes first.
 fn write_machines(home: &Path) -> Result<Vec<String>, Failure> {
     let mut files = Vec::new();
     for (name, text) in std::iter::once(EXAMPLE).chain(PRODUCT) {
-        let file = machine_file(home, name);
-        let folder = file.parent().expect("a machine file lies in a folder");
-        fs::create_dir_all(folder)
-            .and_then(|()| fs::write(&file, text))
-            .map_err(|error| Failure::Failed(format!("{}: {error}", file.display())))?;
-        files.push(file.display().to_string());
+        let file = demo_file(home, &format!("{name}.yaml"), text)?;
+        files.push(file);
     }
     Ok(files)
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use chancery_model::machine::{Finding, ParseError};
-use chancery_model::refusal::{Code, Refusal};
+use chancery_model::refusal::{Code, Problem, Refusal};
 use serde_json::{Value, json};
 
 use crate::output::Out;
@@ -55,6 +55,31 @@ impl Failure {
             Self::Refused(refusal) => Some(refusal.code),
             Self::Unsound { .. } => Some(Code::RS020),
             Self::Malformed { .. } | Self::Usage(_) | Self::Failed(_) | Self::PipeClosed => None,
+        }
+    }
+
+    /// Whether the principal may not do such things at all, whatever they are about.
+    pub(crate) fn is_about_the_actor(&self) -> bool {
+        use Code::{RI001, RI002, RI003, RI004, RI005, RI006, RI007, RI008};
+        let about = [RI001, RI002, RI003, RI004, RI005, RI006, RI007, RI008];
+        self.problems().iter().any(|problem| about.contains(&problem.code))
+    }
+
+    /// Whether nothing but this guard stands against it.
+    pub(crate) fn is_only_of_guard(&self, guard: &str) -> bool {
+        let problems = self.problems();
+        !problems.is_empty()
+            && problems.iter().all(|problem| problem.facts.get("guard").is_some_and(|g| g == guard))
+    }
+
+    fn problems(&self) -> &[Problem] {
+        match self {
+            Self::Refused(refusal) => &refusal.problems,
+            Self::Unsound { .. }
+            | Self::Malformed { .. }
+            | Self::Usage(_)
+            | Self::Failed(_)
+            | Self::PipeClosed => &[],
         }
     }
 

@@ -7,24 +7,28 @@ mod output;
 mod session;
 
 mod audit;
+mod cutter;
 mod db;
 mod demo;
+mod doc;
 mod doctor;
 mod key;
 mod machine;
 mod manual;
 mod principal;
 mod run;
+mod worker;
 
 mod address;
 mod document;
+mod entry;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, Command, Cutter, Globals};
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
 use crate::output::Out;
@@ -36,24 +40,36 @@ pub(crate) struct Context {
     pub(crate) out: Out,
 }
 
-fn main() -> ExitCode {
+/// The program `chancery`.
+pub fn chancery() -> ExitCode {
     // Wrong usage ends here with exit code 2, help and version with 0.
-    let cli = Cli::parse();
-    log_to_stderr(cli.globals.verbose);
-    let mut out = Out::to_stdout(cli.globals.json);
-    let outcome = run(cli, &mut out).unwrap_or_else(|failure| failure.report(&mut out));
+    let Cli { globals, command } = Cli::parse();
+    program(&globals, command)
+}
+
+/// The program `cutter`: the same as `chancery cutter`.
+pub fn cutter() -> ExitCode {
+    let Cutter { globals, command } = Cutter::parse();
+    program(&globals, Command::Cutter(command))
+}
+
+fn program(globals: &Globals, command: Command) -> ExitCode {
+    log_to_stderr(globals.verbose);
+    let mut out = Out::to_stdout(globals.json);
+    let outcome =
+        run(globals, command, &mut out).unwrap_or_else(|failure| failure.report(&mut out));
     ExitCode::from(outcome.exit_code())
 }
 
-fn run(cli: Cli, out: &mut Out) -> Result<Outcome, Failure> {
-    let config = Config::read(&cli.globals)?;
+fn run(globals: &Globals, command: Command, out: &mut Out) -> Result<Outcome, Failure> {
+    let config = Config::read(globals)?;
     tracing::debug!(?config, "configured");
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
     let mut context = Context { config, out: out.clone() };
-    runtime.block_on(cli::dispatch(&mut context, cli.command))
+    runtime.block_on(cli::dispatch(&mut context, command))
 }
 
 fn log_to_stderr(verbose: u8) {

@@ -64,7 +64,7 @@ pub(crate) struct Apply {
 }
 
 /// Who is on record as having applied a machine when nobody was named.
-const OPERATOR: &str = "operator";
+pub(crate) const OPERATOR: &str = "operator";
 
 pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
     match command {

@@ -1,6 +1,8 @@
 //! Where answers go: data to stdout, everything else to stderr.
 
 use std::io::{self, IsTerminal as _, Write as _};
+use std::pin::pin;
+use std::time::{Duration, Instant};
 
 use comfy_table::{Cell, ContentArrangement, Table, presets};
 use serde::Serialize;
@@ -56,12 +58,17 @@ impl Out {
         if text.is_empty() {
             return Ok(());
         }
-        let text = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+        let line = if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") };
+        self.bytes(line.as_bytes())
+    }
+
+    /// Prints bytes as they are, whatever they end with.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let written = match &mut self.kept {
-            Some(kept) => kept.write_all(text.as_bytes()),
+            Some(kept) => kept.write_all(bytes),
             None => {
                 let mut stdout = io::stdout().lock();
-                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+                stdout.write_all(bytes).and_then(|()| stdout.flush())
             }
         };
         written.map_err(|error| match error.kind() {
@@ -83,6 +90,21 @@ impl Out {
             let _ = write!(stderr, "\r\x1b[K{text}").and_then(|()| stderr.flush());
         }
     }
+}
+
+/// Waits for long work and says meanwhile, where somebody watches, what it is and how long it takes.
+pub(crate) async fn watched<T>(out: &Out, what: &str, work: impl Future<Output = T>) -> T {
+    let began = Instant::now();
+    let mut ticks = tokio::time::interval(Duration::from_millis(250));
+    let mut work = pin!(work);
+    let answer = loop {
+        tokio::select! {
+            answer = &mut work => break answer,
+            _ = ticks.tick() => out.progress(&format!("{what} … {} s", began.elapsed().as_secs())),
+        }
+    };
+    out.progress("");
+    answer
 }
 
 /// Rows under a header, aligned.
@@ -111,6 +133,21 @@ pub(crate) fn pairs(pairs: &[(&str, String)]) -> String {
 pub(crate) fn time(text: &str) -> String {
     text.parse::<jiff::Timestamp>()
         .map_or_else(|_| text.to_owned(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
+
+/// The beginning of a digest, enough to tell two apart.
+pub(crate) fn short(digest: &str) -> String {
+    digest.chars().take(12).collect()
+}
+
+/// Bytes as text.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A number of things.
+pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
+    if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }
 }
 
 /// `yes` or `no`.

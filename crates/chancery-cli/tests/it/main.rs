@@ -2,8 +2,11 @@
 //!
 //! A cluster takes seconds to make, so each test that needs one walks a long way with it.
 
+mod bad_documents;
 mod bad_input;
+mod cutter;
 mod docs;
 mod place;
 mod surface;
 mod walk;
+mod worker;

@@ -1,6 +1,7 @@
 //! A data directory of one's own, and the binary run in it.
 
 use std::fs;
+use std::io::{Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -44,7 +45,16 @@ impl Place {
 
     /// The binary, with nothing of the caller's own configuration.
     pub(crate) fn command(&self, args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_chancery"));
+        self.program(env!("CARGO_BIN_EXE_chancery"), args)
+    }
+
+    /// The binary `cutter`.
+    pub(crate) fn cutter(&self, args: &[&str]) -> Said {
+        run_it(&mut self.program(env!("CARGO_BIN_EXE_cutter"), args))
+    }
+
+    fn program(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = Command::new(program);
         for variable in ["DATABASE_URL", "CHANCERY_PRINCIPAL"] {
             command.env_remove(variable);
         }
@@ -54,6 +64,14 @@ impl Place {
 
     pub(crate) fn run(&self, args: &[&str]) -> Said {
         run_it(&mut self.command(args))
+    }
+
+    /// A command that reads this from stdin.
+    pub(crate) fn fed(&self, stdin: &[u8], args: &[&str]) -> Said {
+        let mut command = self.command(args);
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(stdin).and_then(|()| file.rewind()).expect("a file to read");
+        run_it(command.stdin(file))
     }
 
     /// A command that must succeed.
@@ -78,6 +96,35 @@ impl Place {
         let refused = said.json()["refused"].clone();
         assert_eq!(refused["code"], code, "{said:?}");
         refused
+    }
+}
+
+/// Everything that stands in the tables, a hash each: a row more, less or other gives another one. The sequencer's cursor moves
+/// with every pass, also with one that finds nothing.
+const FINGERPRINT: &str = "
+    select format('%I.%I', n.nspname, c.relname),
+           (xpath('//h/text()', query_to_xml(
+              format($q$select md5(string_agg(md5(t::text), ',' order by md5(t::text))) as h from %I.%I t$q$, n.nspname, c.relname),
+              false, true, '')))[1]
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace
+     where c.relkind = 'r' and n.nspname not in ('pg_catalog', 'information_schema') and c.relname <> 'sequencer_cursor'
+     order by 1";
+
+impl Place {
+    /// What a superuser does behind everybody's back; answers what psql printed.
+    pub(crate) fn superuser(&self, sql: &str) -> String {
+        let status = self.json(&["db", "status"]);
+        let text = |key: &str| status[key].as_str().expect("a path").to_owned();
+        let password = fs::read_to_string(self.path().join("secrets/chancery_admin.password"));
+        let mut psql = Command::new(format!("{}/psql", text("bin_dir")));
+        psql.args(["-X", "-At", "-v", "ON_ERROR_STOP=1", "-U", "chancery_admin", "-d", "chancery"]);
+        psql.args(["-h", &text("socket_dir"), "-c", sql]);
+        run_it(psql.env("PGPASSWORD", password.expect("a password").trim())).ends_with(0).stdout
+    }
+
+    /// Everything that stands in the database.
+    pub(crate) fn fingerprint(&self) -> String {
+        self.superuser(FINGERPRINT)
     }
 }
 

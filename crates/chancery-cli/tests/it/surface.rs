@@ -36,12 +36,24 @@ fn the_help_of_every_command_shows_an_example() {
     for expected in [
         "audit verify",
         "completions",
+        "cutter abandon",
+        "cutter cut",
+        "cutter list",
+        "cutter mark",
+        "cutter review",
+        "cutter show",
+        "cutter sweep",
+        "cutter verify",
         "db psql",
         "db start",
         "db status",
         "db stop",
         "db url",
         "demo",
+        "doc add",
+        "doc cat",
+        "doc list",
+        "doc units",
         "doctor",
         "key export",
         "key list",
@@ -65,6 +77,7 @@ fn the_help_of_every_command_shows_an_example() {
         "run move",
         "run show",
         "run start",
+        "worker",
     ] {
         assert!(
             found.iter().any(|name| name == expected),
@@ -91,6 +104,16 @@ fn wrong_usage_ends_with_2() {
         &["db", "url", "--role", "nobody"],
         &["machine", "apply", "x.yaml", "--activate", "--no-activate"],
         &["man", "nonsense"],
+        &["doc", "add", "-", "--id", "x", "--prefix", "XX", "--profile", "verse", "--as", "a"],
+        &["doc", "add", "-", "--id", "x", "--prefix", "XX"],
+        &["cutter", "mark", "x"],
+        &["cutter", "review", "x", "--as", "a"],
+        &["cutter", "review", "x", "--approve", "--reject", "--as", "a"],
+        &["cutter", "review", "x", "--approve", "--preview", "--as", "a"],
+        &["cutter", "abandon", "x", "--as", "a"],
+        &["cutter", "sweep", "--limit", "0", "--as", "a"],
+        &["worker", "--role", "janitor", "--as", "a"],
+        &["worker", "--role", "executor"],
     ] {
         let said = place.run(args).ends_with(2);
         assert_eq!(said.stdout, "", "{said:?}");
@@ -99,13 +122,32 @@ fn wrong_usage_ends_with_2() {
     assert!(!place.path().join("pg").exists(), "wrong usage starts no server");
 }
 
+/// CLI: the program `cutter` is `chancery cutter`.
+#[test]
+fn the_cutter_has_a_name_of_its_own() {
+    let place = Place::new();
+    let own = place.cutter(&["--help"]).ends_with(0).stdout;
+    assert!(own.contains("Usage: cutter [OPTIONS] <COMMAND>"), "{own}");
+    assert_eq!(commands_in(&own), commands_in(&place.done(&["cutter", "--help"]).stdout));
+    for command in commands_in(&own) {
+        let own = place.cutter(&[&command, "--help"]).ends_with(0).stdout;
+        let same = place.done(&["cutter", &command, "--help"]).stdout;
+        assert_eq!(own.replace("Usage: cutter", "Usage: chancery cutter"), same);
+    }
+    place.cutter(&["nonsense"]).ends_with(2);
+    let said = place.cutter(&["list"]).ends_with(1);
+    assert!(said.stderr.contains("chancery db start"), "{said:?}");
+}
+
 /// CLI: shell completions and a man page are generated.
 #[test]
 fn completions_and_manual_pages_are_generated() {
     let place = Place::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = place.done(&["completions", shell]).stdout;
-        assert!(script.contains("chancery") && script.contains("history"), "{shell}");
+        for word in ["chancery", "history", "cutter", "abandon", "worker", "publication-type"] {
+            assert!(script.contains(word), "{word} in {shell}");
+        }
     }
     let page = place.done(&["man"]).stdout;
     assert!(page.contains(".TH CHANCERY 1") && page.contains("chancery\\-run"), "{page}");
@@ -115,6 +157,8 @@ fn completions_and_manual_pages_are_generated() {
         "{page}"
     );
     assert!(page.contains("preview"), "{page}");
+    let page = place.done(&["man", "cutter", "review"]).stdout;
+    assert!(page.contains("manifest") && page.contains("records"), "{page}");
     let answer = place.json(&["man", "run", "move"]);
     assert_eq!(answer["name"], "chancery-run-move");
     assert_eq!(place.json(&["completions", "bash"])["shell"], "bash");

@@ -1,0 +1,305 @@
+//! `chancery worker`: does what waits for an executor or a verifier.
+//!
+//! Nothing is claimed beforehand. The phase itself is the claim: the database lets one worker do it and answers the others
+//! with what that one did. So a worker can die at any moment, and another one goes on.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use chancery_engine::cutter as engine;
+use chancery_store::cutter::{EntryFilter, EntryReport, EntryRow};
+use clap::{Args, ValueEnum};
+use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::Notify;
+use uuid::Uuid;
+
+use crate::Context;
+use crate::cutter::{self, Desk, look};
+use crate::entry::Rules;
+use crate::failure::{Failure, Outcome};
+use crate::output::{Out, watched};
+
+pub(crate) const EXAMPLES: &str = "\
+An executor cuts what is approved, a verifier checks what is cut, each with the login and the key of its duty. Several \
+workers at once are safe: the database lets one of them do it and tells the others. Ctrl-C or SIGTERM ends a worker when its \
+entry is done.
+
+Example:
+  $ chancery worker --role executor --as executor
+  $ chancery worker --role verifier --as verifier --once";
+
+/// So many requests are looked at in a pass.
+const BATCH: i64 = 1000;
+/// A request that was refused is tried again, ever more rarely.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Args)]
+pub(crate) struct Worker {
+    /// The duty
+    #[arg(long, value_enum)]
+    role: Duty,
+    /// Do what waits now, then end
+    #[arg(long)]
+    once: bool,
+    /// How long to wait before looking again
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    interval: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Duty {
+    Executor,
+    Verifier,
+}
+
+impl Duty {
+    const fn at_the_desk(self) -> cutter::Duty {
+        match self {
+            Self::Executor => cutter::Duty::Cut,
+            Self::Verifier => cutter::Duty::Verify,
+        }
+    }
+
+    /// The door that the requests wait for.
+    const fn door(self) -> &'static str {
+        match self {
+            Self::Executor => "cut",
+            Self::Verifier => "verify",
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Executor => "executor",
+            Self::Verifier => "verifier",
+        }
+    }
+}
+
+pub(crate) async fn worker(context: &mut Context, args: &Worker) -> Result<Outcome, Failure> {
+    let desk = Desk::open(context, args.role.at_the_desk()).await?;
+    let stop = Stop::on_signals()?;
+    let interval = Duration::from_secs(args.interval);
+    let mut bench = Bench {
+        out: context.out.clone(),
+        duty: args.role,
+        desk,
+        stop,
+        interval,
+        held: HashMap::new(),
+        tally: Tally::default(),
+    };
+    if !args.once {
+        bench.out.note(&format!(
+            "{} {} is at work and looks every {} s; Ctrl-C ends it",
+            args.role.name(),
+            bench.desk.actor.principal,
+            args.interval
+        ));
+    }
+    bench.work(args.once).await?;
+    let Tally { done, refused, failed } = bench.tally;
+    bench.out.note(&format!("{done} done, {refused} refused, {failed} failed"));
+    Ok(match (args.once, failed, refused) {
+        (false, ..) | (true, 0, 0) => Outcome::Done,
+        (true, 0, _) => Outcome::Refused,
+        (true, ..) => Outcome::Failed,
+    })
+}
+
+/// What a worker has before it.
+struct Bench {
+    out: Out,
+    duty: Duty,
+    desk: Desk,
+    stop: Stop,
+    interval: Duration,
+    /// Requests that were refused, and when they are tried again.
+    held: HashMap<Uuid, Held>,
+    tally: Tally,
+}
+
+#[derive(Debug, Default)]
+struct Tally {
+    done: u32,
+    refused: u32,
+    failed: u32,
+}
+
+#[derive(Debug)]
+struct Held {
+    again: Instant,
+    pause: Duration,
+}
+
+impl Bench {
+    async fn work(&mut self, once: bool) -> Result<(), Failure> {
+        let mut complaint = String::new();
+        loop {
+            match self.pass().await {
+                Ok(()) => complaint.clear(),
+                // A server that is away comes back; what was asked for is still there.
+                Err(Failure::Failed(why)) if !once => {
+                    if why != complaint {
+                        self.out.note(&format!("error: {why}; trying again"));
+                    }
+                    complaint = why;
+                }
+                Err(failure) => return Err(failure),
+            }
+            if once || self.stop.asked() {
+                return Ok(());
+            }
+            tokio::select! {
+                () = self.stop.wait() => return Ok(()),
+                () = tokio::time::sleep(self.interval) => {}
+            }
+        }
+    }
+
+    /// Looks once, and does what is there, oldest first.
+    async fn pass(&mut self) -> Result<(), Failure> {
+        let rules = Rules::read(&self.desk.store).await?;
+        for status in rules.waiting_for(self.duty.door()) {
+            let filter = EntryFilter {
+                status: Some(status),
+                limit: BATCH,
+                oldest_first: true,
+                ..EntryFilter::default()
+            };
+            for entry in self.desk.store.entries(&filter).await? {
+                if self.stop.asked() {
+                    return Ok(());
+                }
+                let held = self.held.get(&entry.entry_id);
+                if held.is_none_or(|held| held.again <= Instant::now()) {
+                    self.attempt(&entry).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    async fn attempt(&mut self, entry: &EntryRow) -> Result<(), Failure> {
+        match self.phase(entry).await {
+            Ok(()) => {
+                self.held.remove(&entry.entry_id);
+                Ok(())
+            }
+            Err(Failure::Refused(refusal)) => {
+                let failure = Failure::Refused(refusal);
+                // Who may not act at all need not try the next one.
+                if failure.is_about_the_actor() {
+                    return Err(failure);
+                }
+                self.hold(entry, &failure);
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    async fn phase(&mut self, entry: &EntryRow) -> Result<(), Failure> {
+        let what = format!("{} {}", self.duty.door(), entry.entry_id);
+        let Desk { store, actor, .. } = &self.desk;
+        match self.duty {
+            Duty::Executor => {
+                let work = engine::cut(store, actor, entry.entry_id);
+                let report = watched(&self.out, &what, work).await?;
+                self.told(&report, &json!(report), "")?;
+            }
+            Duty::Verifier => {
+                let work = engine::verify(store, actor, entry.entry_id);
+                let verified = watched(&self.out, &what, work).await?;
+                let findings = look::findings(&verified.findings);
+                self.told(&verified.report, &look::verdict(&verified), &findings)?;
+            }
+        }
+        self.desk.position_events().await;
+        Ok(())
+    }
+
+    /// A line for each request that this worker has done; who came second has nothing to say.
+    fn told(
+        &mut self,
+        report: &EntryReport,
+        answer: &Value,
+        findings: &str,
+    ) -> Result<(), Failure> {
+        if report.replayed {
+            return Ok(());
+        }
+        if findings.is_empty() {
+            self.tally.done += 1;
+        } else {
+            self.tally.failed += 1;
+            self.out.note(findings);
+        }
+        if self.out.is_json() {
+            return self.out.line(&answer.to_string());
+        }
+        let facts = cutter::facts(report).join(" · ");
+        self.out.line(&format!("{}  {facts}", report.entry_id))
+    }
+
+    fn hold(&mut self, entry: &EntryRow, failure: &Failure) {
+        let waits = failure.is_only_of_guard("G-CUT-DEPS");
+        let held = self.held.get(&entry.entry_id);
+        if held.is_none() {
+            let id = entry.entry_id;
+            if waits {
+                self.out.note(&format!("{id} waits for another request"));
+            } else {
+                self.tally.refused += 1;
+                self.out.note(&format!("{id}: {}", failure.as_text()));
+            }
+        }
+        let pause = held.map_or(self.interval, |held| (held.pause * 2).min(LONGEST_PAUSE));
+        self.held.insert(entry.entry_id, Held { again: Instant::now() + pause, pause });
+    }
+}
+
+/// Whether somebody asked the worker to end: SIGTERM, or Ctrl-C. Asked twice, it ends at once; the database finishes the
+/// statement or forgets it.
+struct Stop {
+    asked: Arc<AtomicBool>,
+    wake: Arc<Notify>,
+}
+
+impl Stop {
+    fn on_signals() -> Result<Self, Failure> {
+        let listen = |kind| {
+            signal(kind).map_err(|error| Failure::Failed(format!("no signal handler: {error}")))
+        };
+        let (mut terminate, mut interrupt) =
+            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+        let stop = Self { asked: Arc::default(), wake: Arc::default() };
+        let (asked, wake) = (Arc::clone(&stop.asked), Arc::clone(&stop.wake));
+        tokio::spawn(async move {
+            loop {
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                if asked.swap(true, Ordering::Relaxed) {
+                    std::process::exit(130);
+                }
+                wake.notify_one();
+            }
+        });
+        Ok(stop)
+    }
+
+    fn asked(&self) -> bool {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    async fn wait(&self) {
+        while !self.asked() {
+            self.wake.notified().await;
+        }
+    }
+}
