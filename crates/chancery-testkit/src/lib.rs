@@ -2,6 +2,7 @@
 
 mod cluster;
 mod database;
+mod hand;
 mod machines;
 mod waiting;
 

@@ -11,11 +11,23 @@ declare
   v_count integer;
   v_effect_digest bytea;
 begin
-  with retired as materialized (
-    select a.render_order, a.target_row_id, a.after_state_snapshot as before_snapshot,
-           iu.retire_unit(a.target_row_id, p_principal, p_new_change_set_id, p_reason, p_tool_revision) as lifecycle_digest
-      from (select r.* from cutter_governance.cut_change_set_affected_row r
-             where r.change_set_id = p_change_set.change_set_id order by r.render_order) a),
+  with made as (
+    -- Not the ledger alone: what it lost is taken back as well, and what it was made to name but the set never made is not.
+    select u.unit_id, min(u.render_order) as render_order
+      from (select internal.derived_uuid(p_change_set.change_set_id, 'unit,' || b.unit_local_id) as unit_id, b.render_order
+              from cutter_governance.manifest_unit_block b where b.envelope_id = p_change_set.manifest_id
+            union all
+            select r.target_row_id, r.render_order
+              from cutter_governance.cut_change_set_affected_row r
+              join iu.iu_lifecycle_log l on l.unit_id = r.target_row_id and l.seq = 1 and l.change_set_id = p_change_set.change_set_id
+             where r.change_set_id = p_change_set.change_set_id) u
+     group by u.unit_id),
+  retired as materialized (
+    select row_number() over (order by m.render_order, m.unit_id) as render_order, m.unit_id as target_row_id, m.before_snapshot,
+           iu.retire_unit(m.unit_id, p_principal, p_new_change_set_id, p_reason, p_tool_revision) as lifecycle_digest
+      from (select made.*, (select r.after_state_snapshot from cutter_governance.cut_change_set_affected_row r
+                             where r.change_set_id = p_change_set.change_set_id and r.target_row_id = made.unit_id limit 1) as before_snapshot
+              from made) m),
   touched as (
     insert into cutter_governance.cut_change_set_affected_row (
       affected_row_id, change_set_id, render_order, target_table, target_row_id, operation_kind, before_state_snapshot, after_state_snapshot, lifecycle_digest)

@@ -34,7 +34,8 @@ begin
     return jsonb_build_object('field', 'payload.proposed_cut_spec.source_version_id', 'given', v_spec -> 'source_version_id');
   elsif v_source.document_id is distinct from v_spec ->> 'document_id' then
     return jsonb_build_object('field', 'payload.proposed_cut_spec.document_id', 'given', v_spec -> 'document_id', 'expected', v_source.document_id);
-  elsif encode(v_source.content_sha256, 'hex') is distinct from v_spec ->> 'content_sha256' then
+  elsif p_kind = 'cut_request' and encode(v_source.content_sha256, 'hex') is distinct from v_spec ->> 'content_sha256' then
+    -- An escalation repeats what was asked for: that the source is no longer that may be why it is opened.
     return jsonb_build_object('field', 'payload.proposed_cut_spec.content_sha256', 'given', v_spec -> 'content_sha256',
                               'expected', encode(v_source.content_sha256, 'hex'));
   end if;

@@ -1,0 +1,43 @@
+//! CUT-12: what fails for a passing reason is tried again, then handed on.
+
+use chancery_engine::Error;
+use chancery_engine::cutter;
+
+use crate::scene::{ONE, Scene};
+
+/// A cut that keeps meeting a lock is given up after the attempts that the settings allow; an entry asks for somebody to look, and
+/// asks once.
+#[tokio::test]
+async fn exhausted_attempts_become_an_escalation_entry() {
+    let scene = Scene::new().await;
+    let entry = scene.approved("rules", "RULES", ONE).await;
+    scene
+        .db
+        .forge(&[
+            "update config.dot_config set value = '1' where key = 'cutter.retry.backoff_ms'",
+            // Every cut now fails as if another transaction were in the way.
+            "create function iu.in_the_way() returns trigger language plpgsql as
+               $$ begin raise exception 'in the way' using errcode = '55P03'; end $$",
+            "create trigger in_the_way before insert on iu.information_unit execute function iu.in_the_way()",
+            "alter table iu.information_unit enable always trigger in_the_way",
+        ])
+        .await;
+    let mut handed_on = Vec::new();
+    for _ in 0..2 {
+        let error = scene.cut(entry).await.expect_err("given up");
+        let Error::Exhausted { attempts, escalation, .. } = &error else { panic!("{error}") };
+        assert_eq!(*attempts, 3);
+        handed_on.push(escalation.expect("handed on"));
+        assert!(error.to_string().contains("asks for somebody to look at it"), "{error}");
+    }
+    assert_eq!(handed_on[0], handed_on[1], "asked once");
+    assert_eq!(scene.status(entry).await, "reviewed_approved", "nothing was cut");
+    let shown = cutter::show(&scene.app, handed_on[0]).await.expect("shown");
+    assert_eq!(shown.detail.entry.kind, "escalation");
+    assert_eq!(shown.detail.entry.escalation_of, Some(entry));
+    assert_eq!(shown.detail.entry.payload["signal_source"], "executor");
+
+    scene.db.forge(&["drop trigger in_the_way on iu.information_unit"]).await;
+    scene.cut(entry).await.expect("cut at last");
+    assert!(scene.verify(entry).await.expect("verified").passed());
+}

@@ -1,0 +1,81 @@
+//! What a superuser can do and see by hand, for tests about forgeries. SQL that only a test would write.
+
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
+
+use crate::TestDb;
+
+impl TestDb {
+    /// Runs statements as a superuser with every trigger of ours off and no foreign key asked; afterwards the triggers are on
+    /// again. Gives how many rows were touched.
+    ///
+    /// # Panics
+    /// When a statement fails.
+    pub async fn forge(&self, statements: &[&str]) -> u64 {
+        let mut admin = self.superuser().await;
+        let mut transaction = admin.begin().await.expect("a transaction");
+        let found = triggers(&mut transaction).await;
+        let off =
+            format!("set local session_replication_role = replica; {}", switch(&found, "disable"));
+        transaction.execute(AssertSqlSafe(off)).await.expect("the triggers are off");
+        let mut touched = 0;
+        for statement in statements {
+            let done = transaction.execute(AssertSqlSafe((*statement).to_owned())).await;
+            touched += done.unwrap_or_else(|error| panic!("{statement}: {error}")).rows_affected();
+        }
+        let mut left = triggers(&mut transaction).await;
+        left.retain(|trigger| found.contains(trigger));
+        let on = switch(&left, "enable always");
+        transaction.execute(AssertSqlSafe(on)).await.expect("the triggers are on again");
+        transaction.commit().await.expect("forged");
+        admin.close().await.expect("the superuser leaves");
+        touched
+    }
+
+    /// The texts of a query's only column, as a superuser sees them.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn texts(&self, query: &str) -> Vec<Option<String>> {
+        let mut admin = self.superuser().await;
+        let texts = sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_all(&mut admin).await;
+        admin.close().await.expect("the superuser leaves");
+        texts.unwrap_or_else(|error| panic!("{query}: {error}"))
+    }
+
+    /// The only text of a query; null and no row are the empty text.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn text(&self, query: &str) -> String {
+        self.texts(query).await.into_iter().next().flatten().unwrap_or_default()
+    }
+
+    /// How many rows a table has, or those that fit a condition (`TABLE where …`).
+    ///
+    /// # Panics
+    /// When it cannot be asked.
+    pub async fn count(&self, table: &str) -> i64 {
+        let count = self.text(&format!("select count(*)::text from {table}")).await;
+        count.parse().expect("a number")
+    }
+}
+
+/// Tables and names of our triggers.
+async fn triggers(connection: &mut PgConnection) -> Vec<(String, String)> {
+    sqlx::query_as(
+        "select t.tgrelid::regclass::text, quote_ident(t.tgname)
+           from pg_trigger t join pg_class c on c.oid = t.tgrelid join pg_namespace n on n.oid = c.relnamespace
+          where n.nspowner = 'chancery_owner'::regrole and not t.tgisinternal and t.tgparentid = 0",
+    )
+    .fetch_all(connection)
+    .await
+    .expect("the triggers")
+}
+
+fn switch(triggers: &[(String, String)], how: &str) -> String {
+    triggers
+        .iter()
+        .map(|(table, name)| format!("alter table {table} {how} trigger {name};"))
+        .collect()
+}
