@@ -115,6 +115,13 @@ pub struct Shape {
     rendered: String,
 }
 
+impl Shape {
+    /// The names of the columns, ascending.
+    pub fn columns(&self) -> &[String] {
+        &self.columns
+    }
+}
+
 impl Store {
     /// The database as it is now, for as long as the value lives.
     ///
@@ -225,31 +232,36 @@ impl Snapshot {
         .await?)
     }
 
-    /// The columns of an evidence table (`room.table`), read through its raw view.
+    /// The columns of evidence tables (`room.table`), each read through its raw view; in the order of the names.
     ///
     /// # Errors
     /// When there is no answer, or no such view.
-    pub async fn shape(&mut self, table: &str) -> Result<Shape, Error> {
-        let (room, name) = table.split_once('.').unwrap_or(("public", table));
-        let columns: Vec<(String, String)> = sqlx::query_as(
-            "select a.attname::text, a.atttypid::regtype::text
+    pub async fn shapes(&mut self, tables: &[&str]) -> Result<Vec<Shape>, Error> {
+        let columns: Vec<(String, String, String)> = sqlx::query_as(
+            "select n.nspname || '.' || c.relname, a.attname::text, a.atttypid::regtype::text
                from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname = $1 and c.relname = $2 and a.attnum > 0 and not a.attisdropped
+              where n.nspname || '.' || c.relname = any ($1) and a.attnum > 0 and not a.attisdropped
               order by a.attname::text collate \"C\"",
         )
-        .bind(room)
-        .bind(format!("v_{name}"))
+        .bind(tables.iter().map(|table| raw_view(table)).collect::<Vec<String>>())
         .fetch_all(&mut *self.transaction)
         .await?;
-        if columns.is_empty() {
-            return Err(Error::Schema(format!("the raw view of {table} is not there")));
-        }
-        let rendered: Vec<String> = columns.iter().map(|(name, kind)| render(name, kind)).collect();
-        Ok(Shape {
-            view: format!("{}.{}", identifier(room), identifier(&format!("v_{name}"))),
-            columns: columns.into_iter().map(|(name, _)| name).collect(),
-            rendered: rendered.join(", "),
-        })
+        let shape = |table: &&str| {
+            let view = raw_view(table);
+            let columns: Vec<&(String, String, String)> =
+                columns.iter().filter(|(of, _, _)| *of == view).collect();
+            if columns.is_empty() {
+                return Err(Error::Schema(format!("the raw view of {table} is not there")));
+            }
+            let rendered: Vec<String> =
+                columns.iter().map(|(_, name, kind)| render(name, kind)).collect();
+            Ok(Shape {
+                view: view.split('.').map(identifier).collect::<Vec<_>>().join("."),
+                columns: columns.iter().map(|(_, name, _)| name.clone()).collect(),
+                rendered: rendered.join(", "),
+            })
+        };
+        tables.iter().map(shape).collect()
     }
 
     /// A page of a table in the order of its key, behind the given key; `key` are columns and their types.
@@ -418,6 +430,10 @@ async fn weights(
     let rows: Vec<(Uuid, i64, i64)> =
         sqlx::query_as(query).bind(after).bind(limit).fetch_all(&mut **transaction).await?;
     Ok(rows.into_iter().map(|(id, units, bytes)| Weight { id, units, bytes }).collect())
+}
+
+fn raw_view(table: &str) -> String {
+    table.replacen('.', ".v_", 1)
 }
 
 /// A column as text, by casts that no setting of the session changes.

@@ -1,4 +1,4 @@
-//! One file with everything that proves one request.
+//! One file with everything that proves one entry.
 //!
 //! Two lines. The first is canonical JSON (RFC 8785); every value in it is a text or null. The second is `sha256:` and the
 //! SHA-256 of the first line with its line feed, so that `head -n 1 FILE | sha256sum` says the same. The same evidence gives the
@@ -23,8 +23,9 @@ use uuid::Uuid;
 use super::check::Checker;
 use super::log::{Facts, of_log_row, verify_run};
 use super::report::{Mismatch, Report};
-use super::rows::{KEYS, Rows, Source, table};
+use super::rows::{Rows, Source};
 use super::signers::{Pins, Signers};
+use super::table;
 use crate::Error;
 
 const FORMAT: &str = "chancery.audit-bundle.v1";
@@ -61,7 +62,7 @@ const LOG_COLUMNS: [&str; 23] = [
     "trigger_ref",
 ];
 
-/// Everything that proves a request, as one file; nothing when there is no such request.
+/// Everything that proves an entry, as one file; nothing when there is no such entry.
 pub(super) async fn export(
     snapshot: &mut Snapshot,
     entry_id: Uuid,
@@ -106,14 +107,14 @@ fn document(entry_id: Uuid, rows: &Rows, signers: &Signers) -> Value {
         let kind = signers.principals.get(*name)?;
         Some(vec![Some(kind.clone()), Some((*name).to_owned())])
     });
-    let tables: Map<String, Value> = KEYS
+    let tables: Map<String, Value> = table::ALL
         .iter()
-        .filter_map(|(table, _)| {
-            let mut all = rows.all(table).peekable();
+        .filter_map(|table| {
+            let mut all = rows.all(table.name).peekable();
             let columns = Arc::clone(all.peek()?.raw.columns());
             let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
             let values = all.map(|row| row.raw.values().to_vec());
-            Some(((*table).to_owned(), written(&columns, values)))
+            Some((table.name.to_owned(), written(&columns, values)))
         })
         .collect();
     json!({
@@ -215,7 +216,7 @@ pub(super) async fn verify(file: &[u8], pins: Pins) -> Result<Report, Error> {
             run_id: Some(entry_id),
             seq: None,
             rule: "bundle_has_its_request",
-            what: "the request that the bundle is about is not in it".to_owned(),
+            what: "the entry that the bundle is about is not in it".to_owned(),
         }),
     }
     signers.tell(&mut report);
@@ -272,39 +273,35 @@ impl Bundle {
         rows.add_log(read_log(&document["log"])?);
         let tables = document["tables"].as_object().ok_or("it has no tables")?;
         for (name, held) in tables {
-            let (table, _) = KEYS
-                .iter()
-                .find(|(table, _)| table == name)
-                .ok_or_else(|| format!("{name} is no table of evidence"))?;
+            let table = table::of(name).ok_or_else(|| format!("{name} is no table of evidence"))?;
             let (columns, held) = read(held).ok_or_else(|| format!("{name} is malformed"))?;
-            if !columns.is_sorted_by(|a, b| a < b) {
-                return Err(format!("the columns of {name} are not in order"));
+            // Known from here and not from the file: no digest is over what a value is called.
+            if !table.columns().eq(columns.iter().map(String::as_str)) {
+                return Err(format!("{name} has other columns than this release knows"));
             }
             let columns: Arc<[String]> = columns.into();
             let held = held.into_iter().map(|values| RawRow::new(Arc::clone(&columns), values));
-            rows.add(table, held.collect());
+            rows.add(table.name, held.collect());
         }
         Ok(Self {
-            entry_id: entry_id.ok_or("it names no request")?,
+            entry_id: entry_id.ok_or("it names no entry")?,
             rows,
             signers: read_signers(&document)?,
         })
     }
 }
 
+type Values = Vec<Vec<Option<String>>>;
+
 /// Columns, and rows with a value for each of them.
-fn read(held: &Value) -> Option<(Vec<String>, Vec<Vec<Option<String>>>)> {
+fn read(held: &Value) -> Option<(Vec<String>, Values)> {
     let columns: Vec<String> = serde_json::from_value(held.get("columns")?.clone()).ok()?;
-    let rows: Vec<Vec<Option<String>>> = serde_json::from_value(held.get("rows")?.clone()).ok()?;
+    let rows: Values = serde_json::from_value(held.get("rows")?.clone()).ok()?;
     rows.iter().all(|row| row.len() == columns.len()).then_some((columns, rows))
 }
 
 /// Rows of columns that are known.
-fn read_known(
-    held: &Value,
-    what: &str,
-    columns: &[&str],
-) -> Result<Vec<Vec<Option<String>>>, String> {
+fn read_known(held: &Value, what: &str, columns: &[&str]) -> Result<Values, String> {
     match read(held) {
         Some((names, rows)) if names == columns => Ok(rows),
         _ => Err(format!("its {what} are malformed")),

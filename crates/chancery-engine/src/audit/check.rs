@@ -12,12 +12,12 @@ use super::report::{Mismatch, Report};
 use super::rows::{Row, Rows};
 use super::signers::Signers;
 
-/// Looks at the rows of some requests and says what does not fit.
+/// Looks at the rows of some entries and says what does not fit.
 pub(super) struct Checker<'a> {
     pub(super) rows: &'a Rows,
     pub(super) signers: &'a mut Signers,
     pub(super) report: &'a mut Report,
-    /// The request that is being looked at.
+    /// The entry that is being looked at.
     pub(super) entry_id: Option<Uuid>,
     /// Rows that a log row, a signature or the row before them speaks for.
     claimed: HashSet<(&'static str, String)>,

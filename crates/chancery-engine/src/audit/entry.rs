@@ -1,4 +1,4 @@
-//! One request of the cutter, from its log: what each move wrote, and that the rows say what was signed.
+//! One entry of the cutter, from its log: what each move wrote, and that the rows say what was signed.
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -15,9 +15,10 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::check::Checker;
-use super::rows::{Row, swept_by, table};
+use super::rows::{Row, swept_by};
+use super::table;
 
-/// What the moves of a request have made so far.
+/// What the moves of an entry have made so far.
 #[derive(Default)]
 pub(super) struct Story<'a> {
     /// The newest decision on a manifest.
@@ -43,7 +44,7 @@ fn transitions() -> &'static [Transition] {
 }
 
 impl<'a> Checker<'a> {
-    /// Proves one request.
+    /// Proves one entry.
     pub(super) fn entry(&mut self, entry: Row<'a>) {
         let entry_id = entry.id("entry_id");
         self.entry_id = Some(entry_id);
@@ -79,7 +80,7 @@ impl<'a> Checker<'a> {
         self.entry_id = None;
     }
 
-    /// The request's columns are what its payload and its birth say.
+    /// The entry's columns are what its payload and its birth say.
     fn marked_as(&mut self, entry: Row<'_>, birth: Option<&LogRow>) {
         const RULE: &str = "entry_is_as_it_was_marked";
         let payload = entry.json("payload");
@@ -157,7 +158,7 @@ impl<'a> Checker<'a> {
             self.wrong_move(row, RULE, "the move tells another event than its transition");
         }
         if row.state_machine_id != entry.text("state_machine_id") {
-            self.wrong_move(row, RULE, "the request is of another machine");
+            self.wrong_move(row, RULE, "the entry is of another machine");
         }
     }
 
@@ -201,7 +202,7 @@ impl<'a> Checker<'a> {
             );
             let blocker = dependency.text("to_entry_id");
             if self.rows.one(table::ENTRY, "entry_id", blocker).is_none() {
-                self.wrong(dependency, RULE, "the request that it waits for is not there");
+                self.wrong(dependency, RULE, "the entry that it waits for is not there");
             }
         }
     }
@@ -215,7 +216,7 @@ impl<'a> Checker<'a> {
         let Some(sweep) = self.rows.one(table::SWEEP, "sweep_id", &sweep_id.to_string()) else {
             return self.missing(row, table::SWEEP, &sweep_id.to_string());
         };
-        // Not claimed: one sweep speaks for all requests that it promoted.
+        // Not claimed: one sweep speaks for all entries that it promoted.
         let expected = sweep.digest().map(|digest| artefact_digest(&[digest]));
         if row.artefact_digest.as_deref() != expected.as_ref().map(<[u8; 32]>::as_slice) {
             self.wrong_move(row, "artefacts_are_in_the_log", "the move is of another sweep");
@@ -226,7 +227,7 @@ impl<'a> Checker<'a> {
             .as_array()
             .is_some_and(|promoted| promoted.iter().any(|id| id.as_str() == entry.opt("entry_id")));
         if !named {
-            self.wrong(sweep, RULE, "the request that it promoted is not in its report");
+            self.wrong(sweep, RULE, "the entry that it promoted is not in its report");
         }
     }
 
@@ -288,7 +289,7 @@ impl<'a> Checker<'a> {
             ],
         );
         if reviewer == entry.opt("started_by") {
-            self.wrong(decision, "nobody_reviews_their_own", "the reviewer marked the request");
+            self.wrong(decision, "nobody_reviews_their_own", "the reviewer marked the entry");
         }
         if let Some(manifest) = self.manifest(envelope) {
             story.manifests.insert(envelope.text("envelope_id"), manifest);
@@ -319,7 +320,7 @@ impl<'a> Checker<'a> {
             return self.wrong(set, RULE, "no approval stands before the cut");
         };
         if decision.opt("reviewer_identity") == Some(&row.principal) {
-            self.wrong(set, "nobody_reviews_their_own", "the reviewer cut the request");
+            self.wrong(set, "nobody_reviews_their_own", "the reviewer cut the entry");
         }
         self.blockers(entry, row);
         let (set_id, signature_id) = (set.opt("change_set_id"), signature.opt("signature_id"));
@@ -448,7 +449,7 @@ impl<'a> Checker<'a> {
             let before = log.iter().take_while(|row| row.at_micros <= cut.at_micros);
             let state = before.last().map_or("∅", |row| row.to_state.as_str());
             if state != "verified_complete" {
-                let what = format!("the request was cut while it waited for one in {state}");
+                let what = format!("the entry was cut while it waited for one in {state}");
                 self.wrong(dependency, "cut_waited_for_its_blockers", what);
             }
         }
@@ -477,52 +478,79 @@ impl<'a> Checker<'a> {
         story.rollback = Some(rollback);
     }
 
-    /// Every decision on the request is signed and has its place: in the log, or as a decision on enacting what was verified.
+    /// Every decision on the entry is signed and has its place: in the log, or as a decision on enacting what was verified.
     fn decisions(&mut self, entry: Row<'a>, story: &Story<'a>) {
-        const RULE: &str = "decision_is_superseded_by_the_next";
         let decisions: Vec<Row<'a>> =
             self.rows.of(table::DECISION, "entry_id", entry.text("entry_id")).collect();
         for decision in &decisions {
             self.decision(*decision);
-            let review = decision.text("governance_event_kind") == "cut_review";
-            let next = decisions.iter().find(|next| {
-                review
-                    && next.text("governance_event_kind") == "cut_review"
+            let kind = decision.opt("governance_event_kind");
+            let mut next = decisions.iter().filter(|next| {
+                next.opt("governance_event_kind") == kind
                     && next.opt("prior_review_decision_id") == decision.opt("review_decision_id")
             });
             self.expect(
                 *decision,
-                RULE,
+                "decision_is_superseded_by_the_next",
                 "superseded_by_review_decision_id",
-                next.and_then(|next| next.opt("review_decision_id")),
+                next.next().and_then(|next| next.opt("review_decision_id")),
             );
-            if review {
+            if next.next().is_some() {
+                self.wrong(*decision, "decisions_form_one_chain", "two decisions follow it");
+            }
+            if kind == Some("cut_review") {
                 self.require_claim(*decision, "review");
-                continue;
+            } else {
+                self.enactment(entry, *decision, &decisions, story);
             }
-            let rule = "enactment_is_of_a_verified_cut";
-            self.expect_all(
-                *decision,
-                rule,
-                &[
-                    ("governance_event_kind", Some("lifecycle_enactment")),
-                    (
-                        "prior_review_decision_id",
-                        story.set.and_then(|s| s.opt("review_decision_id")),
-                    ),
-                    ("manifest_id", story.set.and_then(|set| set.opt("manifest_id"))),
-                ],
-            );
-            if story.result.is_none_or(|result| result.text("verdict") != "pass") {
-                self.wrong(*decision, rule, "the cut was not verified");
-            }
-            if decision.opt("reviewer_identity") == entry.opt("started_by") {
+        }
+    }
+
+    /// A decision on enacting is about a verified cut and follows the decision on the cut, or the one on enacting before it.
+    fn enactment(
+        &mut self,
+        entry: Row<'a>,
+        decision: Row<'a>,
+        decisions: &[Row<'a>],
+        story: &Story<'a>,
+    ) {
+        const RULE: &str = "enactment_is_of_a_verified_cut";
+        let kind = "lifecycle_enactment";
+        self.expect_all(
+            decision,
+            RULE,
+            &[
+                ("governance_event_kind", Some(kind)),
+                ("manifest_id", story.set.and_then(|set| set.opt("manifest_id"))),
+            ],
+        );
+        let prior = decision.opt("prior_review_decision_id");
+        let of_the_cut = story.set.is_some_and(|set| set.opt("review_decision_id") == prior);
+        let before = decisions.iter().find(|before| {
+            before.text("governance_event_kind") == kind
+                && before.opt("review_decision_id") == prior
+        });
+        if !of_the_cut && before.is_none() {
+            self.wrong(decision, RULE, "it follows no decision on this cut");
+        }
+        if of_the_cut {
+            let mut first = decisions.iter().filter(|other| {
+                other.text("governance_event_kind") == kind
+                    && other.opt("prior_review_decision_id") == prior
+            });
+            if first.nth(1).is_some() {
                 self.wrong(
-                    *decision,
-                    "nobody_reviews_their_own",
-                    "the reviewer marked the request",
+                    decision,
+                    "decisions_form_one_chain",
+                    "another one is the first as well",
                 );
             }
+        }
+        if story.result.is_none_or(|result| result.text("verdict") != "pass") {
+            self.wrong(decision, RULE, "the cut was not verified");
+        }
+        if decision.opt("reviewer_identity") == entry.opt("started_by") {
+            self.wrong(decision, "nobody_reviews_their_own", "the reviewer marked the entry");
         }
     }
 }

@@ -7,8 +7,9 @@ use chancery_model::envelope::{LANE_PAYLOAD_TYPE, Statement};
 use sha2::{Digest as _, Sha256};
 
 use super::check::Checker;
-use super::rows::{Row, table};
+use super::rows::Row;
 use super::signers::Signed;
+use super::table;
 
 impl Checker<'_> {
     /// An attestation is signed by whom it names, in that signer's lane.

@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::report::{Mismatch, Report};
-use super::rows::{Row, key_of, table};
+use super::rows::Row;
 use super::signers::Signers;
+use super::table;
 use crate::Error;
 
 const PAGE: i64 = 5_000;
-/// Requests are wider than runs.
+/// Entries are wider than runs.
 const ENTRY_PAGE: i64 = 1_000;
 
 /// Replays the whole log and compares it with the runs.
@@ -66,7 +67,7 @@ pub(super) struct Facts {
     last_transition_at: i64,
     /// What the run was born with; a signed birth is over it.
     data: Value,
-    /// What the birth row must carry. A request's is over several rows and checked with them.
+    /// What the birth row must carry. An entry's is over several rows and checked with them.
     birth_digest: Option<[u8; 32]>,
 }
 
@@ -114,7 +115,7 @@ fn birth_digest(run: &RunFacts) -> [u8; 32] {
 
 /// Runs of a kind in the order of their ids, walked beside the log.
 struct Walk {
-    /// Where they are stored: the custom ones, or the requests of the cutter.
+    /// Where they are stored: the custom ones, or the entries of the cutter.
     table: &'static str,
     page: std::vec::IntoIter<Facts>,
     peeked: Option<Facts>,
@@ -183,20 +184,16 @@ pub(super) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    async fn runs(
-        &mut self,
-        table: &'static str,
-        after: Option<Uuid>,
-    ) -> Result<Vec<Facts>, Error> {
-        if table == table::RUN {
+    async fn runs(&mut self, of: &'static str, after: Option<Uuid>) -> Result<Vec<Facts>, Error> {
+        if of == table::RUN {
             let page = self.snapshot.run_page(after, PAGE).await?;
             return Ok(page.into_iter().map(Facts::of_run).collect());
         }
         let after = after.map(|id| [id.to_string()]);
         let after = after.as_ref().map(<[String; 1]>::as_slice);
         let page =
-            self.snapshot.evidence_page(self.entry, key_of(table), after, ENTRY_PAGE).await?;
-        Ok(page.iter().map(|raw| Facts::of_entry(Row { table, raw })).collect())
+            self.snapshot.evidence_page(self.entry, table::key_of(of), after, ENTRY_PAGE).await?;
+        Ok(page.iter().map(|raw| Facts::of_entry(Row { table: of, raw })).collect())
     }
 }
 

@@ -6,7 +6,8 @@ use chancery_model::cutter::{FIRST_CUT, Manifest, ManifestUnit};
 use sha2::{Digest as _, Sha256};
 
 use super::check::Checker;
-use super::rows::{Row, table};
+use super::rows::Row;
+use super::table;
 
 impl<'a> Checker<'a> {
     /// A source is what its hash and its length say.

@@ -1,10 +1,10 @@
 //! The audit: every hash, link and signature recomputed from raw columns, never by the audited database.
 //!
-//! [`verify`] looks at a whole database in one snapshot, [`export`] writes one request with everything that proves it into a
+//! [`verify`] looks at a whole database in one snapshot, [`export`] writes one entry with everything that proves it into a
 //! file, [`verify_bundle`] proves such a file with nothing else at hand. Both run the same checks: they are about rows in memory
 //! (`rows`), wherever these came from.
 //!
-//! Start reading at `log` (what holds for every run), then `entry` (what each move of a request wrote), `manifest`, `lane`,
+//! Start reading at `log` (what holds for every run), then `entry` (what each move of an entry wrote), `manifest`, `lane`,
 //! `verification` and `unit`; `whole` has what only shows when everything is looked at.
 //!
 //! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
@@ -13,6 +13,7 @@
 mod report;
 mod rows;
 mod signers;
+mod table;
 
 mod log;
 
@@ -33,7 +34,6 @@ pub use report::{KeyUse, Mismatch, Report};
 pub use signers::Pins;
 
 use crate::Error;
-use rows::table;
 use signers::Signers;
 
 /// Replays the whole log and compares it with the runs. `progress` is called after each page with the rows seen so far.
@@ -44,15 +44,15 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
-    let entry = snapshot.shape(table::ENTRY).await?;
-    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &entry };
+    let shapes = snapshot.shapes(&[table::ENTRY]).await?;
+    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &shapes[0] };
     log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
         .await?;
     signers.tell(&mut report);
     Ok(report)
 }
 
-/// Replays everything: the log, every request of the cutter from log, signatures and artefacts, and what these lean on.
+/// Replays everything: the log, every entry of the cutter from log, signatures and artefacts, and what these lean on.
 /// `progress` is called now and then with what was seen so far.
 ///
 /// # Errors
@@ -65,15 +65,15 @@ pub async fn verify(
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
-    let entry = snapshot.shape(table::ENTRY).await?;
-    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &entry };
+    let shapes = snapshot.shapes(&[table::ENTRY]).await?;
+    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &shapes[0] };
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
     signers.tell(&mut report);
     Ok(report)
 }
 
-/// One file with everything that proves a request of the cutter; nothing when there is no such request.
+/// One file with everything that proves an entry of the cutter; nothing when there is no such entry.
 ///
 /// # Errors
 /// When the database does not answer.

@@ -12,7 +12,7 @@ pub struct Mismatch {
     pub table: &'static str,
     /// The row: its key, the parts joined by `/`.
     pub key: String,
-    /// The run or request that the row belongs to, where one does.
+    /// The run or entry that the row belongs to, where one does.
     pub run_id: Option<Uuid>,
     /// The number of the log row, when it concerns one.
     pub seq: Option<i64>,
@@ -44,7 +44,7 @@ pub struct KeyUse {
 pub struct Report {
     /// Custom runs.
     pub runs: u64,
-    /// Requests of the cutter.
+    /// Entries of the cutter.
     pub entries: u64,
     /// Log rows.
     pub rows: u64,
@@ -65,7 +65,7 @@ impl Report {
         self.mismatches.is_empty()
     }
 
-    /// Keeps a mismatch. The same thing seen again, as context of another request, is no second one.
+    /// Keeps a mismatch. The same thing seen again, as context of another entry, is no second one.
     pub(super) fn found(&mut self, mismatch: Mismatch) {
         if self.known.insert(mismatch.clone()) {
             self.mismatches.push(mismatch);

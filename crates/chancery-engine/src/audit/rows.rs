@@ -8,54 +8,8 @@ use chancery_store::{RawRow, Shape, Snapshot};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::table;
 use crate::Error;
-
-/// The tables of evidence by short names.
-pub(super) mod table {
-    pub(in crate::audit) const LOG: &str = "fsm.transition_log";
-    pub(in crate::audit) const RUN: &str = "fsm.run";
-    pub(in crate::audit) const ENTRY: &str = "cutter_governance.decision_backlog_entry";
-    pub(in crate::audit) const DEPENDENCY: &str = "cutter_governance.decision_backlog_dependency";
-    pub(in crate::audit) const SWEEP: &str = "cutter_governance.decision_backlog_sweep_log";
-    pub(in crate::audit) const ENVELOPE: &str = "cutter_governance.manifest_envelope";
-    pub(in crate::audit) const BLOCK: &str = "cutter_governance.manifest_unit_block";
-    pub(in crate::audit) const DECISION: &str = "cutter_governance.review_decision";
-    pub(in crate::audit) const SIGNATURE: &str = "cutter_governance.dot_pair_signature";
-    pub(in crate::audit) const CHANGE_SET: &str = "cutter_governance.cut_change_set";
-    pub(in crate::audit) const AFFECTED: &str = "cutter_governance.cut_change_set_affected_row";
-    pub(in crate::audit) const RESULT: &str = "cutter_governance.verify_result";
-    pub(in crate::audit) const DOCUMENT: &str = "iu.source_document";
-    pub(in crate::audit) const SOURCE: &str = "iu.source_version";
-    pub(in crate::audit) const UNIT: &str = "iu.information_unit";
-    pub(in crate::audit) const VERSION: &str = "iu.unit_version";
-    pub(in crate::audit) const DRAFT: &str = "iu.unit_edit_draft";
-    pub(in crate::audit) const LIFECYCLE: &str = "iu.iu_lifecycle_log";
-}
-
-/// The key of each table, with types, in the order in which its rows are read.
-pub(super) const KEYS: &[(&str, &[(&str, &str)])] = &[
-    (table::DOCUMENT, &[("document_id", "text")]),
-    (table::SOURCE, &[("source_version_id", "uuid")]),
-    (table::UNIT, &[("id", "uuid")]),
-    (table::VERSION, &[("id", "uuid")]),
-    (table::DRAFT, &[("draft_id", "uuid")]),
-    (table::LIFECYCLE, &[("lifecycle_log_id", "uuid")]),
-    (table::ENTRY, &[("entry_id", "uuid")]),
-    (table::DEPENDENCY, &[("dependency_id", "uuid")]),
-    (table::SWEEP, &[("sweep_id", "uuid")]),
-    (table::ENVELOPE, &[("envelope_id", "uuid")]),
-    (table::BLOCK, &[("envelope_id", "uuid"), ("unit_local_id", "text")]),
-    (table::DECISION, &[("review_decision_id", "uuid")]),
-    (table::SIGNATURE, &[("signature_id", "uuid")]),
-    (table::CHANGE_SET, &[("change_set_id", "uuid")]),
-    (table::AFFECTED, &[("affected_row_id", "uuid")]),
-    (table::RESULT, &[("verify_result_id", "uuid")]),
-];
-
-/// The key columns of a table.
-pub(super) fn key_of(table: &str) -> &'static [(&'static str, &'static str)] {
-    KEYS.iter().find(|(name, _)| *name == table).map_or(&[], |(_, key)| key)
-}
 
 /// A row of a table.
 #[derive(Debug, Clone, Copy)]
@@ -120,7 +74,7 @@ impl<'a> Row<'a> {
     }
 
     pub(super) fn key(self) -> String {
-        let key = key_of(self.table).iter().map(|(column, _)| self.text(column));
+        let key = table::key_of(self.table).iter().map(|(column, _)| self.text(column));
         key.collect::<Vec<_>>().join("/")
     }
 }
@@ -229,10 +183,8 @@ pub(super) enum Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) async fn database(snapshot: &'a mut Snapshot) -> Result<Self, Error> {
-        let mut shapes = HashMap::new();
-        for (table, _) in KEYS {
-            shapes.insert(*table, snapshot.shape(table).await?);
-        }
+        let names: Vec<&'static str> = table::ALL.iter().map(|table| table.name).collect();
+        let shapes = names.iter().copied().zip(snapshot.shapes(&names).await?).collect();
         Ok(Self::Database { snapshot, shapes })
     }
 
@@ -293,7 +245,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Everything that proves these requests, and what they lean on: the requests they wait for, escalate or are escalated by
+    /// Everything that proves these entries, and what they lean on: the entries they wait for, escalate or are escalated by
     /// (their rows and logs alone), and the signatures before theirs.
     pub(super) async fn collect(&mut self, entries: &BTreeSet<Uuid>) -> Result<Rows, Error> {
         use table::{

@@ -71,15 +71,19 @@ impl Signers {
         row: &LogRow,
         data: Option<&Value>,
     ) -> Result<bool, String> {
+        let Some(kind) = self.principals.get(&row.principal) else {
+            return Err(format!("{} is nobody", row.principal));
+        };
         let (Some(key_id), Some(signature)) = (row.key_id, &row.signature) else {
-            return match self.principals.get(&row.principal) {
-                None => {
-                    Err(format!("{} is nobody, and this move carries no signature", row.principal))
-                }
-                Some(kind) if self.kinds_that_sign.contains(kind) => {
-                    Err(format!("{} must sign, and this move carries no signature", row.principal))
-                }
-                Some(_) => Ok(false),
+            // Who has a pinned key is known to sign, whatever the audited settings say; but in the cutter's lanes the
+            // attestation is signed and not the move.
+            let pinned = self.pins.0.contains_key(&row.principal)
+                && !["executor_dot991", "verifier_dot992", "system"]
+                    .contains(&row.actor_class.as_str());
+            return if pinned || self.kinds_that_sign.contains(kind) {
+                Err(format!("{} must sign, and this move carries no signature", row.principal))
+            } else {
+                Ok(false)
             };
         };
         let statement =

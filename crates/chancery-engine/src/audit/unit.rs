@@ -9,7 +9,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::check::Checker;
 use super::entry::Story;
-use super::rows::{Row, table};
+use super::rows::Row;
+use super::table;
 
 /// The cut that made a unit.
 #[derive(Clone, Copy)]
@@ -24,7 +25,7 @@ struct Made<'a> {
 }
 
 impl<'a> Checker<'a> {
-    /// The units that a request made are what was approved, or what became of it by drafts and decisions that stand there.
+    /// The units that an entry made are what was approved, or what became of it by drafts and decisions that stand there.
     pub(super) fn units(&mut self, entry: Row<'a>, story: &Story<'a>) {
         const RULE: &str = "ledger_leads_to_its_units";
         let (Some(set), Some(effect)) = (story.set, &story.effect) else { return };

@@ -13,7 +13,8 @@ use uuid::Uuid;
 
 use super::check::Checker;
 use super::entry::{Story, evidence_of, text_of};
-use super::rows::{Row, table};
+use super::rows::Row;
+use super::table;
 
 impl<'a> Checker<'a> {
     pub(super) fn verify(&mut self, entry: Row<'a>, row: &LogRow, story: &mut Story<'a>) {
@@ -152,7 +153,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    /// A failure opened a request of its own.
+    /// A failure opened an entry of its own.
     fn escalation(&mut self, entry: Row<'_>, result: Row<'_>, id: Uuid) {
         const RULE: &str = "failure_is_escalated";
         let Some(escalation) = self.rows.one(table::ENTRY, "entry_id", &id.to_string()) else {
@@ -257,7 +258,7 @@ impl<'a> Checker<'a> {
         );
     }
 
-    /// Verifications after the one that moved the request chain to it, and move nothing.
+    /// Verifications after the one that moved the entry chain to it, and move nothing.
     pub(super) fn verified_again(&mut self, entry: Row<'a>, story: &Story<'a>) {
         let Some(set) = story.set else { return };
         let results: Vec<Row<'a>> =

@@ -1,4 +1,4 @@
-//! A whole database: every request, and what only shows when everything is looked at.
+//! A whole database: every entry, and what only shows when everything is looked at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -8,11 +8,12 @@ use uuid::Uuid;
 
 use super::check::Checker;
 use super::report::{Mismatch, Report};
-use super::rows::{KEYS, Row, Rows, Source, key_of, swept_by, table};
+use super::rows::{Row, Rows, Source, swept_by};
 use super::signers::Signers;
+use super::table;
 use crate::Error;
 
-/// What is held in memory at once: so many requests, units and bytes of sources, or one request that has more.
+/// What is held in memory at once: so many entries, units and bytes of sources, or one entry that has more.
 const ENTRIES: usize = 200;
 const UNITS: i64 = 4_000;
 const BYTES: i64 = 16 << 20;
@@ -37,7 +38,7 @@ const PARENTS: &[(&str, &str, &str, &str)] = &[
     (table::DRAFT, "base_version_id", table::VERSION, "id"),
 ];
 
-/// What the requests say about things that several of them share.
+/// What the entries say about things that several of them share.
 #[derive(Debug, Default)]
 struct Tally {
     /// How many moves name a sweep.
@@ -55,6 +56,13 @@ pub(super) async fn verify(
 ) -> Result<(), Error> {
     let mut tally = Tally::default();
     let mut source = Source::database(snapshot).await?;
+    for table in table::ALL {
+        let shape = &source.reader().1[table.name];
+        if !table.columns().eq(shape.columns().iter().map(String::as_str)) {
+            let what = "the table has other columns than this release knows";
+            report.found(found(table.name, String::new(), None, "columns_are_known", what));
+        }
+    }
     let mut after = None;
     loop {
         let page = source.reader().0.entry_weights(after, PAGE).await?;
@@ -78,7 +86,7 @@ pub(super) async fn verify(
     reader.counts(report).await?;
     if let Some(cycle) = cycle(&tally.waits_for) {
         let names: Vec<String> = cycle.iter().map(Uuid::to_string).collect();
-        let what = format!("the request waits for itself: {}", names.join(" → "));
+        let what = format!("the entry waits for itself: {}", names.join(" → "));
         let from = cycle.first().copied();
         report.found(found(
             table::DEPENDENCY,
@@ -91,7 +99,7 @@ pub(super) async fn verify(
     Ok(())
 }
 
-/// Requests that fit into memory together.
+/// Entries that fit into memory together.
 fn groups(page: &[Weight]) -> Vec<BTreeSet<Uuid>> {
     let mut groups = Vec::new();
     let mut group = BTreeSet::new();
@@ -156,7 +164,7 @@ async fn by_hand(
     let units = snapshot
         .evidence_orphans(
             &shapes[table::UNIT],
-            key_of(table::UNIT),
+            table::key_of(table::UNIT),
             "id",
             &shapes[table::AFFECTED],
             "target_row_id",
@@ -177,7 +185,7 @@ async fn by_hand(
     Ok(())
 }
 
-/// Every source, also those that no request names.
+/// Every source, also those that no entry names.
 async fn sources(
     source: &mut Source<'_>,
     signers: &mut Signers,
@@ -247,7 +255,7 @@ impl Reader<'_> {
 
     /// Tables whose rows nothing but their digest is asked for here.
     async fn plain(&mut self, table: &'static str, report: &mut Report) -> Result<(), Error> {
-        self.each(table, key_of(table), report, |_, _| ()).await
+        self.each(table, table::key_of(table), report, |_, _| ()).await
     }
 
     /// The passes form one chain, and each promoted what it says.
@@ -312,7 +320,7 @@ impl Reader<'_> {
     async fn orphans(&mut self, report: &mut Report) -> Result<(), Error> {
         for (table, column, parent, parent_column) in PARENTS {
             let (shape, parent_shape) = (&self.shapes[table], &self.shapes[parent]);
-            let key = key_of(table);
+            let key = table::key_of(table);
             let orphans = self
                 .snapshot
                 .evidence_orphans(shape, key, column, parent_shape, parent_column, ORPHANS)
@@ -327,12 +335,12 @@ impl Reader<'_> {
 
     /// No row was passed by.
     async fn counts(&mut self, report: &mut Report) -> Result<(), Error> {
-        for (table, _) in KEYS {
-            let stored = self.snapshot.evidence_count(&self.shapes[table]).await?;
-            let seen = report.evidence.get(table).copied().unwrap_or_default();
+        for table in table::ALL {
+            let stored = self.snapshot.evidence_count(&self.shapes[table.name]).await?;
+            let seen = report.evidence.get(table.name).copied().unwrap_or_default();
             if u64::try_from(stored) != Ok(seen) {
                 let what = format!("the table has {stored} rows, of which {seen} have a place");
-                report.found(found(table, String::new(), None, "every_row_has_a_place", what));
+                report.found(found(table.name, String::new(), None, "every_row_has_a_place", what));
             }
         }
         Ok(())

@@ -1,0 +1,177 @@
+//! The tables of evidence: their names, keys and columns, as this release has them.
+//!
+//! A row's digest is over values, in the order of their columns' names, and not over the names. So what a value is called must be
+//! known from elsewhere than from what is audited: from here.
+
+pub(super) const LOG: &str = "fsm.transition_log";
+pub(super) const RUN: &str = "fsm.run";
+pub(super) const DOCUMENT: &str = "iu.source_document";
+pub(super) const SOURCE: &str = "iu.source_version";
+pub(super) const UNIT: &str = "iu.information_unit";
+pub(super) const VERSION: &str = "iu.unit_version";
+pub(super) const DRAFT: &str = "iu.unit_edit_draft";
+pub(super) const LIFECYCLE: &str = "iu.iu_lifecycle_log";
+pub(super) const ENTRY: &str = "cutter_governance.decision_backlog_entry";
+pub(super) const DEPENDENCY: &str = "cutter_governance.decision_backlog_dependency";
+pub(super) const SWEEP: &str = "cutter_governance.decision_backlog_sweep_log";
+pub(super) const ENVELOPE: &str = "cutter_governance.manifest_envelope";
+pub(super) const BLOCK: &str = "cutter_governance.manifest_unit_block";
+pub(super) const DECISION: &str = "cutter_governance.review_decision";
+pub(super) const SIGNATURE: &str = "cutter_governance.dot_pair_signature";
+pub(super) const CHANGE_SET: &str = "cutter_governance.cut_change_set";
+pub(super) const AFFECTED: &str = "cutter_governance.cut_change_set_affected_row";
+pub(super) const RESULT: &str = "cutter_governance.verify_result";
+
+/// A table of evidence.
+#[derive(Debug)]
+pub(super) struct Table {
+    pub(super) name: &'static str,
+    /// Columns and their types.
+    pub(super) key: &'static [(&'static str, &'static str)],
+    /// Every column, ascending.
+    columns: &'static str,
+}
+
+impl Table {
+    pub(super) fn columns(&self) -> impl Iterator<Item = &'static str> {
+        self.columns.split_ascii_whitespace()
+    }
+}
+
+/// The table of this name.
+pub(super) fn of(name: &str) -> Option<&'static Table> {
+    ALL.iter().find(|table| table.name == name)
+}
+
+/// The key columns of a table.
+pub(super) fn key_of(name: &str) -> &'static [(&'static str, &'static str)] {
+    of(name).map_or(&[], |table| table.key)
+}
+
+/// Every table of evidence.
+pub(super) const ALL: &[Table] = &[
+    Table {
+        name: DOCUMENT,
+        key: &[("document_id", "text")],
+        columns: "address_docprefix created_at created_by document_id row_digest",
+    },
+    Table {
+        name: SOURCE,
+        key: &[("source_version_id", "uuid")],
+        columns: "body byte_length content_sha256 created_at created_by document_id media_type row_digest \
+                  source_version_id version_seq",
+    },
+    Table {
+        name: UNIT,
+        key: &[("id", "uuid")],
+        columns: "canonical_address conformance_status content_anchor_ref created_at created_by deleted_at doc_code id \
+                  identity_profile lifecycle_status owner_ref parent_or_container_ref row_digest section_code \
+                  section_type sort_order unit_kind updated_at updated_by version_anchor_ref",
+    },
+    Table {
+        name: VERSION,
+        key: &[("id", "uuid")],
+        columns: "body content_hash content_profile created_at created_by enacted_at id lifecycle_status row_digest \
+                  title unit_id version_seq",
+    },
+    Table {
+        name: DRAFT,
+        key: &[("draft_id", "uuid")],
+        columns: "base_version_id body created_at created_by draft_id row_digest title unit_id",
+    },
+    Table {
+        name: LIFECYCLE,
+        key: &[("lifecycle_log_id", "uuid")],
+        columns: "actor at change_kind change_set_id edit_draft_id from_lifecycle lifecycle_log_id prev_digest reason \
+                  review_decision_id row_digest seq to_lifecycle tool_revision unit_digest unit_id unit_version_id \
+                  version_digest",
+    },
+    Table {
+        name: ENTRY,
+        key: &[("entry_id", "uuid")],
+        columns: "correlation_id document_id emitted_at entry_id escalation_of facet head_hash idempotency_key kind \
+                  last_transition_at payload row_digest scenario_ref seq source_version_id started_by state_machine_id \
+                  status trace_id",
+    },
+    Table {
+        name: DEPENDENCY,
+        key: &[("dependency_id", "uuid")],
+        columns: "created_at created_by dependency_id dependency_kind from_entry_id row_digest to_entry_id",
+    },
+    Table {
+        name: SWEEP,
+        key: &[("sweep_id", "uuid")],
+        columns: "batch_limit created_count prev_digest promoted_count report_summary row_digest scanned_count \
+                  sweep_id sweep_seq sweep_trigger_kind swept_at swept_by",
+    },
+    Table {
+        name: ENVELOPE,
+        key: &[("envelope_id", "uuid")],
+        columns: "created_at created_by document_id entry_id envelope_id manifest_digest operation_kind profile \
+                  publication_type rationale region_sha reviewed_at reviewer row_digest source_doc_ref \
+                  source_version_id status tool_revision unit_count unit_kind",
+    },
+    Table {
+        name: BLOCK,
+        key: &[("envelope_id", "uuid"), ("unit_local_id", "text")],
+        columns: "block_role envelope_id parent_local_id proposed_canonical_address region_sha render_order row_digest \
+                  section_type span_end span_start title unit_local_id",
+    },
+    Table {
+        name: DECISION,
+        key: &[("review_decision_id", "uuid")],
+        columns: "created_at decision_at decision_payload entry_id findings governance_event_kind key_id manifest_id \
+                  manifest_unit_local_id manifest_version prior_review_decision_id review_decision_id review_scope \
+                  reviewer_class reviewer_identity risk_class_assessment row_digest signature status \
+                  superseded_by_review_decision_id verdict verdict_rationale",
+    },
+    Table {
+        name: SIGNATURE,
+        key: &[("signature_id", "uuid")],
+        columns: "cross_reference_change_set_id cross_reference_verify_result_id key_id lane_seq payload_envelope \
+                  payload_hash prior_signature_id recorded_at row_digest signature signature_id signature_kind \
+                  signature_payload signed_at signer_dot_id signer_principal signer_tool_revision",
+    },
+    Table {
+        name: CHANGE_SET,
+        key: &[("change_set_id", "uuid")],
+        columns: "affected_unit_count change_kind change_set_digest change_set_id decision_backlog_entry_id \
+                  effect_digest emitted_at emitted_by executor_signature_id executor_tool_revision manifest_id \
+                  manifest_version payload_summary review_decision_id rollback_key rollback_of_change_set_id \
+                  rollback_reason row_digest state verifier_signature_id verifier_tool_revision writer_digest",
+    },
+    Table {
+        name: AFFECTED,
+        key: &[("affected_row_id", "uuid")],
+        columns: "affected_row_id after_state_snapshot before_state_snapshot change_set_id lifecycle_digest \
+                  operation_kind render_order row_digest target_row_id target_table",
+    },
+    Table {
+        name: RESULT,
+        key: &[("verify_result_id", "uuid")],
+        columns: "axis_1_status axis_2_status canonicalization_rule_used change_set_id escalation_ref \
+                  executor_signature_id executor_tool_revision findings manifest_id manifest_version \
+                  prior_verify_result_id review_decision_id rollback_change_set_id_triggered row_digest state \
+                  tool_revision_match verdict verified_at verified_by verifier_signature_id verifier_tool_revision \
+                  verify_digest verify_kind verify_result_id",
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use chancery_model::evidence;
+
+    #[test]
+    fn the_tables_are_those_that_are_stamped() {
+        let names: Vec<&str> = ALL.iter().map(|table| table.name).collect();
+        let stamped: Vec<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
+        assert_eq!(names, stamped);
+        for table in ALL {
+            let columns: Vec<&str> = table.columns().collect();
+            assert!(columns.is_sorted(), "{}", table.name);
+            assert!(columns.contains(&evidence::DIGEST_COLUMN), "{}", table.name);
+            assert!(table.key.iter().all(|(key, _)| columns.contains(key)), "{}", table.name);
+        }
+    }
+}
