@@ -332,3 +332,27 @@ async fn a_compensation_takes_back_what_the_cut_made_and_nothing_else() {
     assert_eq!(scene.db.count(&live("SEV")).await, 0);
     assert_eq!(scene.db.count(&live("RULES")).await, 1);
 }
+
+/// F-7: the forgery is undone and the next look finds a cut that was properly taken back; the entry stays failed all the same.
+#[tokio::test]
+async fn a_failed_entry_is_not_promoted_by_a_later_pass() {
+    let scene = Scene::new().await;
+    let entry = scene.applied("several", "SEV", SEVERAL).await;
+    let unit = "(select id from iu.information_unit where sort_order = 2)";
+    scene
+        .db
+        .forge(&[&format!("update iu.unit_version set body = body || '!' where unit_id = {unit}")])
+        .await;
+    assert!(!scene.verify(entry).await.expect("a verdict").passed());
+    scene
+        .db
+        .forge(&[&format!(
+            "update iu.unit_version set body = left(body, -1) where unit_id = {unit}"
+        )])
+        .await;
+    let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
+    assert!(again.passed(), "{:?}", again.findings);
+    assert_eq!(again.report.status, "verify_failed_escalated");
+    assert_eq!(scene.db.count("cutter_governance.verify_result").await, 2);
+    assert_eq!(scene.db.count("cutter_governance.cut_change_set").await, 2, "taken back once");
+}
