@@ -13,6 +13,10 @@ use uuid::Uuid;
 
 use crate::support::{letters, post};
 
+mod bundle;
+mod columns;
+mod scene;
+
 /// A history with signatures, and a superuser who has switched every trigger off.
 struct Scene {
     db: TestDb,

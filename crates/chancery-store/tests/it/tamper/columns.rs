@@ -1,0 +1,244 @@
+//! AUD-1, CUT-10: every column of every table of evidence, changed behind the triggers' back.
+//!
+//! As a superuser with every trigger off and the constraints gone, so that nothing but the audit stands in the way. A column is
+//! changed in one row of each kind; with `CHANCERY_TEST_CELLS=all`, in every row there is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chancery_engine::audit::Mismatch;
+use chancery_model::evidence;
+use sqlx::postgres::PgConnection;
+use sqlx::{AssertSqlSafe, Executor as _};
+
+use super::scene::{Cutter, every_way};
+
+/// CUT-10, A-6: what every way of a request leaves behind replays.
+#[tokio::test]
+async fn every_way_of_a_request_replays() {
+    let cutter = Cutter::new().await;
+    every_way(&cutter).await;
+    let report = cutter.audit().await;
+    assert_eq!(report.mismatches, []);
+    let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
+    let known: BTreeSet<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
+    assert_eq!(tables, known, "every table of evidence has rows here");
+    for (table, rows) in &report.evidence {
+        assert_eq!(i64::try_from(*rows), Ok(cutter.db.count(table).await), "{table}");
+    }
+    assert!(report.signatures > 20, "{} signatures", report.signatures);
+}
+
+/// What tells the rows of a table apart: of each kind one is changed.
+fn kind_of_row(table: &str) -> &'static str {
+    match table {
+        "fsm.transition_log" => "trigger_ref, to_state",
+        "cutter_governance.decision_backlog_entry" => "status, kind",
+        "cutter_governance.decision_backlog_sweep_log" => "least(promoted_count, 1)",
+        "cutter_governance.manifest_envelope" => "status",
+        "cutter_governance.review_decision" => "governance_event_kind, verdict",
+        "cutter_governance.dot_pair_signature" => "signature_kind, lane_seq = 1",
+        "cutter_governance.cut_change_set" => "change_kind, rollback_reason",
+        "cutter_governance.cut_change_set_affected_row" => "operation_kind",
+        "cutter_governance.verify_result" => "verdict, prior_verify_result_id is null",
+        "iu.information_unit" => "lifecycle_status, doc_code = 'NOTES'",
+        "iu.unit_version" => "lifecycle_status, version_seq",
+        "iu.iu_lifecycle_log" => "change_kind, change_set_id is null",
+        _ => "()",
+    }
+}
+
+/// A superuser in a database whose triggers and constraints are gone.
+struct Forger {
+    cutter: Cutter,
+    admin: PgConnection,
+    tried: usize,
+    unnoticed: Vec<String>,
+}
+
+impl Forger {
+    async fn new() -> Self {
+        let cutter = Cutter::new().await;
+        every_way(&cutter).await;
+        let mut admin = cutter.db.superuser().await;
+        let statements: Vec<String> = sqlx::query_scalar(
+            "select format('alter table %s disable trigger user', c.oid::regclass)
+               from pg_class c join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname in ('iu', 'cutter_governance', 'fsm') and c.relkind = 'r'
+             union all
+             select format('alter table %s drop constraint %I cascade', k.conrelid::regclass, k.conname)
+               from pg_constraint k join pg_namespace n on n.oid = k.connamespace
+              where n.nspname in ('iu', 'cutter_governance', 'fsm') and k.contype in ('c', 'u', 'f') and k.conrelid <> 0
+                and k.conparentid = 0
+             union all
+             select format('drop index %s', i.indexrelid::regclass)
+               from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname in ('iu', 'cutter_governance', 'fsm') and i.indisunique and i.indpred is not null",
+        )
+        .fetch_all(&mut admin)
+        .await
+        .expect("what stands in the way");
+        for statement in statements {
+            // A constraint may have gone with another one.
+            let _ = admin.execute(AssertSqlSafe(statement)).await;
+        }
+        Self { cutter, admin, tried: 0, unnoticed: Vec::new() }
+    }
+
+    /// Changes each column of each kind of row of a table, one at a time.
+    async fn every_column_of(&mut self, table: &str) {
+        let copy = format!("public.{}", table.replace('.', "_"));
+        self.run(&format!("create table {copy} as table {table}")).await;
+        let columns: Vec<(String, String, bool)> = sqlx::query_as(
+            "select attname::text, atttypid::regtype::text, attnotnull from pg_attribute
+              where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attnum",
+        )
+        .bind(table)
+        .fetch_all(&mut self.admin)
+        .await
+        .expect("columns");
+        let kind = if all_cells() { "ctid" } else { kind_of_row(table) };
+        let rows: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
+            "select min(ctid)::text from {copy} group by {kind} order by 1"
+        )))
+        .fetch_all(&mut self.admin)
+        .await
+        .expect("rows");
+        for (column, column_kind, not_null) in &columns {
+            for row in &rows {
+                for value in other_values(column, column_kind, *not_null) {
+                    self.change(table, &copy, row, column, &value).await;
+                }
+            }
+        }
+    }
+
+    async fn change(&mut self, table: &str, copy: &str, row: &str, column: &str, value: &str) {
+        // Found by its digest: no two rows have the same.
+        let digest = if table == "fsm.transition_log" { "hash" } else { "row_digest" };
+        let changed = self
+            .run(&format!(
+                "update {table} t set {column} = {value} from {copy} c
+                  where c.ctid = '{row}' and t.{digest} = c.{digest} and t.{column} is distinct from {value}"
+            ))
+            .await;
+        if changed == 1 {
+            self.tried += 1;
+            let found = self.cutter.mismatches().await;
+            if !found.iter().any(|mismatch| mismatch.table == table) {
+                self.unnoticed.push(format!("{table}.{column} = {value} in {row}: {found:?}"));
+            }
+        }
+        self.run(&format!("delete from {table}")).await;
+        self.run(&format!("insert into {table} table {copy}")).await;
+    }
+
+    async fn run(&mut self, statement: &str) -> u64 {
+        let done = self.admin.execute(AssertSqlSafe(statement.to_owned())).await;
+        done.unwrap_or_else(|error| panic!("{statement}: {error}")).rows_affected()
+    }
+
+    async fn ends(self, at_least: usize) {
+        assert_eq!(self.unnoticed, Vec::<String>::new(), "changes that the audit does not name");
+        assert!(self.tried >= at_least, "{} changes were tried", self.tried);
+        let none: Vec<Mismatch> = Vec::new();
+        assert_eq!(self.cutter.mismatches().await, none, "everything was put back");
+    }
+}
+
+fn all_cells() -> bool {
+    std::env::var_os("CHANCERY_TEST_CELLS").is_some_and(|cells| cells == "all")
+}
+
+/// Other values of a column's type, as expressions over the row `t`.
+fn other_values(column: &str, kind: &str, not_null: bool) -> Vec<String> {
+    let value = match kind {
+        "text" => format!("coalesce(t.{column}, '') || 'x'"),
+        "internal.canonical_object" => {
+            format!("(coalesce(t.{column}, '{{}}')::jsonb || '{{\"forged\": true}}')::text")
+        }
+        "uuid" => "gen_random_uuid()".to_owned(),
+        "integer" | "bigint" => format!("coalesce(t.{column}, 0) + 100"),
+        "boolean" => format!("not t.{column}"),
+        "timestamp with time zone" => {
+            format!("coalesce(t.{column}, now()) + interval '1 microsecond'")
+        }
+        "bytea" => {
+            format!("coalesce(set_byte(t.{column}, 0, get_byte(t.{column}, 0) # 1), sha256('x'))")
+        }
+        other => panic!("say how to change {column}, which is {other}"),
+    };
+    let mut values = vec![value];
+    if !not_null {
+        values.push("null".to_owned());
+    }
+    values
+}
+
+/// AUD-1: no column of a request, its decisions and its log can be changed unnoticed.
+#[tokio::test]
+async fn no_column_of_a_request_can_be_changed_unnoticed() {
+    let mut forger = Forger::new().await;
+    for table in [
+        "fsm.transition_log",
+        "cutter_governance.decision_backlog_entry",
+        "cutter_governance.decision_backlog_dependency",
+        "cutter_governance.decision_backlog_sweep_log",
+    ] {
+        forger.every_column_of(table).await;
+    }
+    forger.ends(100).await;
+}
+
+/// AUD-1: no column of plans, decisions, attestations, change sets and verifications can be changed unnoticed.
+#[tokio::test]
+async fn no_column_of_the_evidence_of_a_cut_can_be_changed_unnoticed() {
+    let mut forger = Forger::new().await;
+    for table in [
+        "cutter_governance.manifest_envelope",
+        "cutter_governance.manifest_unit_block",
+        "cutter_governance.review_decision",
+        "cutter_governance.dot_pair_signature",
+        "cutter_governance.cut_change_set",
+        "cutter_governance.cut_change_set_affected_row",
+        "cutter_governance.verify_result",
+    ] {
+        forger.every_column_of(table).await;
+    }
+    forger.ends(100).await;
+}
+
+/// AUD-1: no column of documents, units, their texts and their history can be changed unnoticed.
+#[tokio::test]
+async fn no_column_of_a_document_or_unit_can_be_changed_unnoticed() {
+    let mut forger = Forger::new().await;
+    for table in [
+        "iu.source_document",
+        "iu.source_version",
+        "iu.information_unit",
+        "iu.unit_version",
+        "iu.unit_edit_draft",
+        "iu.iu_lifecycle_log",
+    ] {
+        forger.every_column_of(table).await;
+    }
+    forger.ends(100).await;
+}
+
+/// The lists above have every table that the audit knows, and the database stamps no other.
+#[tokio::test]
+async fn every_table_of_evidence_is_tried() {
+    let source = include_str!("columns.rs");
+    for (table, _) in evidence::TABLES {
+        assert!(source.matches(&format!("\"{table}\",")).count() > 0, "{table} is tried");
+    }
+    let cutter = Cutter::new().await;
+    let stored = cutter.db.texts(
+        "select table_name || ' ' || array_to_string(mutable_columns, ',') from audit.evidence_def order by 1",
+    );
+    let stored: BTreeSet<String> = stored.await.into_iter().flatten().collect();
+    let known: BTreeMap<&str, String> =
+        evidence::TABLES.iter().map(|(table, columns)| (*table, columns.join(","))).collect();
+    let known: BTreeSet<String> =
+        known.into_iter().map(|(table, columns)| format!("{table} {columns}")).collect();
+    assert_eq!(stored, known, "the audit and the stamping triggers leave out the same columns");
+}
