@@ -42,7 +42,7 @@ grant select, insert, update on event.sequencer_cursor to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
-grant update (login_roles, config_rules, config_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
+grant update (login_roles, config_rules, config_rule, data_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
@@ -137,8 +137,10 @@ grant execute on function
   to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
-grant execute on function internal.refuse_direct_write(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
+grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle() to chancery_owner;
+-- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
+grant execute on function internal.refuse(jsonb), internal.problem(text, jsonb) to chancery_owner;
 
 -- logins → views; a function in a view is called with the reader's rights
 grant execute on function

@@ -1,10 +1,8 @@
 -- Evidence and state, closed to the owners as well. See internal/triggers.sql for what holds for every table.
--- The cast to text keeps the stored clause short: PostgreSQL parses it anew in every statement, and a constant of type name is
--- 64 numbers long.
--- The logins named here have no right on the table and come through a door or not at all; everyone else is refused outright,
--- also an operator or a superuser who took the engine's role.
-create or replace trigger transition_log_only_by_the_engine before insert on fsm.transition_log
-  for each row when (session_user::text <> all ('{chancery_app,cutter_exec,cutter_verify,cutter_review}')) execute function internal.refuse_direct_write('RS016');
+-- Once a statement, before anything is written. (create or replace cannot change the level of a trigger that an earlier release made.)
+drop trigger if exists transition_log_only_by_the_engine on fsm.transition_log;
+create trigger transition_log_only_by_the_engine before insert on fsm.transition_log
+  for each statement execute function internal.refuse_other_logins('RS016');
 create or replace trigger transition_log_is_append_only before update or delete on fsm.transition_log
   for each row execute function internal.refuse_direct_write('RS016');
 alter table fsm.transition_log enable always trigger transition_log_only_by_the_engine;
@@ -12,7 +10,8 @@ alter table fsm.transition_log enable always trigger transition_log_is_append_on
 
 -- A run is born by the engine. Its state, seq and hash are tied to the log at COMMIT by the constraint trigger below, whoever
 -- writes them; what it was born with never changes at all. Naming columns instead of testing who writes keeps these triggers
--- out of the engine's way: PostgreSQL passes them by without parsing a clause.
+-- out of the engine's way: PostgreSQL passes them by without parsing a clause. (Births alone pay for one. The cast to text keeps
+-- it short: a constant of type name is 64 numbers long.)
 create or replace trigger run_is_born_by_the_engine before insert on fsm.run
   for each row when (session_user::text <> all ('{chancery_app,cutter_exec,cutter_verify,cutter_review}')) execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_facts_never_change

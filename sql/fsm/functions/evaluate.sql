@@ -1,5 +1,6 @@
--- promise: the verdict on one move: which row allows it, what it emits, and every problem with it. Preview and apply
---          both ask this function and nothing else, so they cannot differ. Writes nothing, locks nothing.
+-- promise: the verdict on one move: which row allows it, what it emits, and every problem with it. The preview
+--          asks this function and nothing else; so does apply, but for the plain moves that fsm.move lets through on its short way,
+--          where nothing is asked less. Writes nothing, locks nothing.
 -- callers: fsm.move, fsm.fn_state_transition_validate
 -- refuses: never raises; problems are data (codes in config.refusal)
 --
@@ -19,9 +20,6 @@ declare
   v_trigger_ref text;
   v_guard_ids text[];
   v_config_rules jsonpath[];
-  v_config_rule jsonpath;
-  v_needs_nothing_more boolean;
-  v_login_roles text[];
   v_label text;
   v_audit_required boolean;
   v_needs_facet boolean;
@@ -34,36 +32,23 @@ declare
 begin
   if p_run.seq > 0 then
     select t.transition_id, t.from_state, t.emitted_event_type, t.reads,
-           t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules, t.config_rule, t.needs_nothing_more, t.login_roles
+           t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules
       into v_verdict.transition_id, v_verdict.from_state, v_verdict.event_type, v_verdict.reads,
-           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules, v_config_rule,
-           v_needs_nothing_more, v_login_roles
+           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules
       from fsm.transition_def t
      where t.state_machine_id = p_run.state_machine_id and t.from_state = coalesce(p_from_state, p_run.state_code)
        and t.to_state = p_to_state and t.actor_class = p_actor_class;
   else
     -- A run that was inserted and not yet born moves from nowhere into its initial state.
     select t.transition_id, t.from_state, t.emitted_event_type, t.reads,
-           t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules, t.config_rule, t.needs_nothing_more, t.login_roles
+           t.trigger_kind, t.trigger_ref, t.guard_ids, t.config_rules
       into v_verdict.transition_id, v_verdict.from_state, v_verdict.event_type, v_verdict.reads,
-           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules, v_config_rule,
-           v_needs_nothing_more, v_login_roles
+           v_trigger_kind, v_trigger_ref, v_guard_ids, v_config_rules
       from fsm.transition_def t
      where t.state_machine_id = p_run.state_machine_id and t.from_state is null
        and t.to_state = p_to_state and t.actor_class = p_actor_class;
   end if;
   select p.kind, p.active, p.actor_classes into v_kind, v_active, v_classes from identity.principal p where p.name = p_principal;
-
-  -- The common case in one expression: a service's move by a row that asks for nothing but its guards, and they hold.
-  -- Whatever is true here would be found true one by one below.
-  if v_needs_nothing_more and v_trigger_kind = p_trigger_kind and v_trigger_ref = p_trigger_ref
-     and (p_from_state is null or p_from_state = p_run.state_code or p_run.seq = 0)
-     and v_active and p_actor_class = any (v_classes) and session_user = any (v_login_roles)
-     and v_kind = 'service' and p_key_id is null and p_signed is not true and not p_evidence ? 'event'
-     and (v_guard_ids = '{}' or jsonb_path_match(
-            fsm.guard_context(p_run_kind, p_run_id, p_run, p_evidence, p_principal, v_kind, p_actor_class), v_config_rule, '{}', true)) then
-    return v_verdict;
-  end if;
 
   v_verdict.from_state := case when p_run.seq > 0 then coalesce(p_from_state, p_run.state_code) end;
   v_verdict.payload := coalesce(p_evidence -> 'event', '{}');

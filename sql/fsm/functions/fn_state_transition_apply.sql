@@ -19,7 +19,7 @@ begin
   end if;
   v_report := fsm.move(p_run_id, p_run_kind, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref,
                        p_evidence, p_principal, p_idempotency_key, p_reason, p_artefact_digest, p_key_id, p_signature);
-  if v_report -> 'ok' = 'false' then
+  if v_report @> '{"ok": false}' then
     perform internal.refuse(v_report -> 'problems');
   end if;
   return v_report;

@@ -3,6 +3,9 @@
 --          The answer is the report that the door gives (fsm.accepted, fsm.refused).
 -- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
 -- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
+--
+-- Why a short way and a full one, why the kind `custom` is written out, and why so few expressions and no composites on the
+-- short way: docs/decisions/0012-a-short-way-through-the-engine.md.
 create or replace function fsm.move(
   p_run_id uuid, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text,
   p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text, p_idempotency_key text,
@@ -11,90 +14,142 @@ create or replace function fsm.move(
 language plpgsql
 as $$
 declare
-  v_problems jsonb;
+  v_machine text;
+  v_state text;
+  v_seq bigint;
+  v_prev_hash bytea;
+  v_started_by text;
+  v_trace_id text;
+  v_correlation_id text;
+  v_data jsonb;
+  v_parent_run_id uuid;
+  v_at timestamptz;
+  v_log_id uuid;
+  v_principal_kind text;
+  v_transition_id text;
+  v_from_state text;
+  v_event_type text;
+  v_facet text;
+  v_config_rule jsonpath;
+  v_short boolean;
+  v_payload jsonb := '{}';
+  v_evidence text;
+  v_hash bytea;
+  -- the full way only
   v_run fsm.run_row;
   v_verdict fsm.verdict;
-  v_evidence text;
-  v_log_id uuid;
-  v_at timestamptz;
-  v_seq bigint;
-  v_hash bytea;
+  v_report jsonb;
 begin
-  -- The cheap form of what request_problems asks in full.
-  if p_idempotency_key is null or btrim(p_idempotency_key) = '' or length(p_idempotency_key) > 200 or p_principal is null
-     or jsonb_typeof(p_evidence) is distinct from 'object' or p_evidence ? 'event' or length(p_evidence::text) > 128 then
-    v_problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
-    if v_problems is not null then
-      return fsm.refused(p_run_id, p_to_state, v_problems);
-    end if;
-  end if;
-
   loop
-    v_run := fsm.run_peek(p_run_kind, p_run_id);
-    if v_run.state_machine_id is null then
-      return fsm.refused(p_run_id, p_to_state, coalesce(
-        fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal),
-        internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id))));
+    -- look: without a lock. The time is read after the run, so it is later than that of the move which this one follows.
+    if p_run_kind = 'custom' then
+      select r.state_machine_id, r.state_code, r.seq, r.head_hash, r.parent_run_id, r.started_by, r.trace_id, r.correlation_id, r.data,
+             internal.now(), internal.uuid_v7()
+        into v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data,
+             v_at, v_log_id
+        from fsm.run r where r.run_id = p_run_id;
+    else
+      select r.state_machine_id, r.state_code, r.seq, r.head_hash, r.parent_run_id, r.started_by, r.trace_id, r.correlation_id, r.facts,
+             internal.now(), internal.uuid_v7()
+        into v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data,
+             v_at, v_log_id
+        from fsm.run_peek(p_run_kind, p_run_id) r;
     end if;
-    v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
-                              p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
 
-    if v_verdict.problems is not null or not v_verdict.reads <@ array['history', 'config', 'now'] then
-      -- lock: a guard that reads other rows is asked again once those rows cannot change under it. Without this a step was
-      -- seen to complete beside its unfinished task: both transactions read before either wrote. (History cannot change
-      -- without the run's seq, which the compare-and-set checks; config is a setting, not a fact of a run.)
-      if v_verdict.problems is null then
-        v_run := fsm.lock_reads(p_run_kind, p_run_id, v_run.parent_run_id, v_verdict.reads);
-        v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
-                                  p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+    -- judge, the short way: a service's well-formed, unsigned request with a new key, by a row that asks for nothing but its
+    -- guards, and they hold. Whatever is true here is found true one by one on the full way.
+    select p.kind into v_principal_kind
+      from identity.principal p where p.name = p_principal and p.active and p_actor_class = any (p.actor_classes);
+    select t.transition_id, t.from_state, t.emitted_event_type, t.config_rule
+      into v_transition_id, v_from_state, v_event_type, v_config_rule
+      from fsm.transition_def t
+     where t.state_machine_id = v_machine and t.from_state = v_state and t.to_state = p_to_state and t.actor_class = p_actor_class
+       and t.trigger_kind = p_trigger_kind and t.trigger_ref = p_trigger_ref and t.asks_for_guards_alone
+       and session_user = any (t.login_roles) and v_principal_kind = 'service' and p_key_id is null and p_signature is null
+       and (p_from_state is null or p_from_state = v_state) and v_seq > 0
+       and btrim(p_idempotency_key) <> '' and octet_length(p_idempotency_key) <= 200
+       and jsonb_typeof(p_evidence) = 'object' and not p_evidence ? 'event' and octet_length(p_evidence::text) <= 128
+       and (t.data_rule is null or v_data @@ t.data_rule);
+    v_short := found;
+    if v_config_rule is not null then
+      -- Rules that read more than the run's data are asked of the whole document.
+      v_short := coalesce(fsm.guard_context(
+        p_run_kind, p_run_id, row(v_machine, v_state, v_seq, null, null, v_started_by, null, null, v_data)::fsm.run_row, p_evidence,
+        p_principal, v_principal_kind, p_actor_class) @@ v_config_rule, false);
+    end if;
+    if v_short then
+      -- The key may stand for an earlier move that happens to be possible again. (Asked by a look of its own: ON CONFLICT in the
+      -- insert below cost more, with its speculative write and the way back.)
+      perform from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key;
+      v_short := not found;
+    end if;
+
+    -- judge, the full way: everything else, and everything that is refused
+    if not v_short then
+      v_verdict.problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
+      if v_verdict.problems is null and v_machine is null then
+        v_verdict.problems := internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id));
       end if;
       if v_verdict.problems is not null then
-        -- A repeated request need not be allowed any more; its first answer stands.
-        return coalesce(
-          fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
-                     p_idempotency_key, p_reason, p_artefact_digest),
-          fsm.refused(p_run_id, p_to_state, v_verdict.problems));
+        return fsm.refused(p_run_id, p_to_state, v_verdict.problems);
       end if;
-    end if;
-
-    -- The key stands for an earlier move that happens to be possible again. (Asked by a look of its own: ON CONFLICT in the
-    -- insert below cost more, with its speculative write and the way back.)
-    perform from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key;
-    if found then
-      return fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
-                        p_idempotency_key, p_reason, p_artefact_digest);
+      v_run := row(v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data);
+      v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+                                p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+      if v_verdict.problems is null and not v_verdict.reads <@ array['history', 'config', 'now'] then
+        -- lock: a guard that reads other rows is asked again once those rows cannot change under it. Without this a step was
+        -- seen to complete beside its unfinished task: both transactions read before either wrote. (History cannot change
+        -- without the run's seq, which the compare-and-set checks; config is a setting, not a fact of a run.)
+        v_run := fsm.lock_reads(p_run_kind, p_run_id, v_parent_run_id, v_verdict.reads);
+        v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+                                  p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+        v_seq := v_run.seq;
+        v_prev_hash := v_run.head_hash;
+        v_at := internal.now();
+      end if;
+      -- The key stands for an earlier move, whether that would be allowed once more or not: its first answer stands.
+      v_report := coalesce(
+        fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
+                   p_idempotency_key, p_reason, p_artefact_digest),
+        case when v_verdict.problems is not null then fsm.refused(p_run_id, p_to_state, v_verdict.problems) end);
+      if v_report is not null then
+        return v_report;
+      end if;
+      v_transition_id := v_verdict.transition_id;
+      v_from_state := v_verdict.from_state;
+      v_event_type := v_verdict.event_type;
+      v_facet := v_verdict.facet;
+      v_payload := coalesce(v_verdict.payload, '{}');
     end if;
 
     -- act: the chain hash is over what is stored, so it is made before the row is
-    v_at := internal.now();
-    v_seq := v_run.seq + 1;
-    v_log_id := internal.uuid_v7();
     v_evidence := internal.canonical_evidence(p_evidence);
     v_hash := internal.log_hash(
-      p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state, p_to_state,
-      v_verdict.facet, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
-      p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash);
+      p_run_id, v_seq + 1, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
+      p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_event_type, p_artefact_digest, p_idempotency_key,
+      p_key_id, p_signature, v_at, v_prev_hash);
 
     -- A miss means that someone moved the run since we looked, perhaps with this very key: look again.
-    if fsm.run_cas(p_run_kind, p_run_id, v_run.seq, p_to_state, v_verdict.facet, v_seq, v_hash, v_at) then
+    if fsm.run_cas(p_run_kind, p_run_id, v_seq, p_to_state, v_facet, v_seq + 1, v_hash, v_at) then
       -- record
       insert into fsm.transition_log (
         run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
         trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
         at, prev_hash, hash)
       values (
-        p_run_id, v_seq, v_log_id, p_run_kind, v_run.state_machine_id, v_verdict.transition_id, v_verdict.from_state,
-        p_to_state, v_verdict.facet, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_verdict.event_type,
-        p_artefact_digest, p_idempotency_key, p_key_id, p_signature, v_at, v_run.head_hash, v_hash);
-      if v_verdict.event_type is not null then
+        p_run_id, v_seq + 1, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
+        p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_event_type, p_artefact_digest, p_idempotency_key,
+        p_key_id, p_signature, v_at, v_prev_hash, v_hash);
+      if v_event_type is not null then
         insert into event.event_outbox (
           event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)
         values (
-          v_log_id, v_at, v_verdict.event_type, p_run_kind, p_run_id, v_seq, p_principal, v_run.trace_id,
-          v_run.correlation_id, coalesce(v_verdict.payload, '{}'));
+          v_log_id, v_at, v_event_type, p_run_kind, p_run_id, v_seq + 1, p_principal, v_trace_id, v_correlation_id, v_payload);
       end if;
-      return fsm.accepted(p_run_id, v_verdict.transition_id, v_verdict.event_type, v_verdict.from_state, p_to_state, v_seq, v_hash, false);
+      return fsm.accepted(p_run_id, v_transition_id, v_event_type, v_from_state, p_to_state, v_seq + 1, v_hash, false);
     end if;
+    v_facet := null;
+    v_payload := '{}';
   end loop;
 end
 $$;
