@@ -4,6 +4,7 @@
 
 mod bad_documents;
 mod bad_input;
+mod crash;
 mod cutter;
 mod docs;
 mod place;
