@@ -286,8 +286,10 @@ impl Snapshot {
             }
         };
         let query = format!(
-            "select {} from {} {behind} order by {names} limit {limit}",
-            shape.rendered, shape.view
+            "select {} from {} t {behind} order by {} limit {limit}",
+            shape.rendered,
+            shape.view,
+            by_value(key.iter().map(|(name, _)| *name))
         );
         let mut query = sqlx::query(AssertSqlSafe(query));
         for value in after.into_iter().flatten() {
@@ -311,13 +313,12 @@ impl Snapshot {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let order: Vec<String> = order.iter().map(|name| identifier(name)).collect();
         let query = format!(
-            "select {} from {} where {} = any($1::uuid[]) order by {}",
+            "select {} from {} t where {} = any($1::uuid[]) order by {}",
             shape.rendered,
             shape.view,
             identifier(column),
-            order.join(", ")
+            by_value(order.iter().copied())
         );
         let rows =
             sqlx::query(AssertSqlSafe(query)).bind(ids).fetch_all(&mut *self.transaction).await?;
@@ -446,6 +447,11 @@ fn render(name: &str, kind: &str) -> String {
         "bytea" => format!("encode({column}, 'hex')"),
         _ => format!("{column}::text"),
     }
+}
+
+/// Columns to order by, as they are stored: a bare name would mean the text it is rendered to, and "10" comes before "9".
+fn by_value<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    names.map(|name| format!("t.{}", identifier(name))).collect::<Vec<_>>().join(", ")
 }
 
 fn identifier(name: &str) -> String {
