@@ -21,7 +21,7 @@ use crate::output::{count, watched};
 use crate::session::Session;
 
 pub(crate) const EXAMPLES: &str = "\
-One phase, one transaction, one duty: who approves did not mark, who verifies did not cut. A request can be named by its id, \
+One phase, one transaction, one duty: who approves did not mark, who verifies did not cut. An entry can be named by its id, \
 or by its document when that leaves no choice.
 
 Example:
@@ -34,15 +34,15 @@ Example:
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Ask for a document to be cut; prints the request's id
+    /// Ask for a document to be cut; prints the entry's id
     #[command(after_help = "\
-Repeating it changes nothing: one version of a document is one request, unless --key names another.
+Repeating it changes nothing: one version of a document is one entry, unless --key names another.
 
 Example:
   $ chancery cutter mark records-policy --as alice
   $ chancery cutter mark annex --depends-on 0197… --as alice")]
     Mark(Mark),
-    /// Put what was marked or deferred before the review authority; prints the requests
+    /// Put what was marked or deferred before the review authority; prints the entries
     #[command(after_help = "Example:\n  $ chancery cutter sweep --as executor")]
     Sweep {
         /// How many at most [default: as many as a pass may take]
@@ -65,7 +65,7 @@ Cut twice is cut once: the second call is told what the first one did.
 Example:
   $ chancery cutter cut records-policy --as executor")]
     Cut {
-        /// The request, or its document
+        /// The entry, or its document
         entry: String,
     },
     /// Check a cut independently, and sign the verdict
@@ -76,24 +76,24 @@ back and an escalation opened.
 Example:
   $ chancery cutter verify records-policy --as verifier")]
     Verify {
-        /// The request, or its document
+        /// The entry, or its document
         entry: String,
         /// Verify once more what was verified before; the new verdict is chained to the old one
         #[arg(long)]
         again: bool,
     },
-    /// Give a request up for good; what was cut and not verified is taken back
+    /// Give an entry up for good; what was cut and not verified is taken back
     #[command(after_help = "\
 Example:
   $ chancery cutter abandon 0197… --reason 'withdrawn by the author' --as carol")]
     Abandon(Abandon),
-    /// Show a request: its phases, who did them, and what can come next
+    /// Show an entry: its phases, who did them, and what can come next
     #[command(after_help = "Example:\n  $ chancery cutter show records-policy")]
     Show {
-        /// The request, or its document
+        /// The entry, or its document
         entry: String,
     },
-    /// List requests, newest first
+    /// List entries, newest first
     #[command(after_help = "Example:\n  $ chancery cutter list --status review_pending")]
     List(List),
 }
@@ -106,10 +106,10 @@ pub(crate) struct Mark {
     /// The version [default: the newest]
     #[arg(long, value_name = "N")]
     version: Option<i32>,
-    /// The request's key [default: made from the document and its digest]
+    /// The entry's key [default: made from the document and its digest]
     #[arg(long)]
     key: Option<String>,
-    /// A request that must be verified before this one is cut; may be given several times
+    /// An entry that must be verified before this one is cut; may be given several times
     #[arg(long, value_name = "ENTRY")]
     depends_on: Vec<String>,
     /// How it is divided [default: what its text looks like]
@@ -126,7 +126,7 @@ pub(crate) struct Mark {
 #[derive(Debug, Args)]
 #[command(group = ArgGroup::new("verdict").args(["approve", "reject", "defer", "preview"]).required(true))]
 pub(crate) struct Review {
-    /// The request, or its document
+    /// The entry, or its document
     entry: String,
     /// It may be cut as planned
     #[arg(long)]
@@ -160,7 +160,7 @@ enum Risk {
 
 #[derive(Debug, Args)]
 pub(crate) struct Abandon {
-    /// The request, or its document
+    /// The entry, or its document
     entry: String,
     /// Why
     #[arg(long, value_name = "TEXT")]
@@ -168,17 +168,17 @@ pub(crate) struct Abandon {
     /// What it rests on, such as a resolution [default: the reason]
     #[arg(long, value_name = "TEXT")]
     audit_ref: Option<String>,
-    /// The idempotency key: the same request with the same key is done once [default: made from the request]
+    /// The idempotency key: the same request with the same key is done once [default: made from the entry]
     #[arg(long)]
     key: Option<String>,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct List {
-    /// Only requests in this state
+    /// Only entries in this state
     #[arg(long, value_name = "STATE")]
     status: Option<String>,
-    /// Only requests for this document
+    /// Only entries for this document
     #[arg(long, value_name = "DOC")]
     document: Option<String>,
     /// How many at most
@@ -245,7 +245,7 @@ async fn mark(context: &mut Context, args: Mark) -> Result<Outcome, Failure> {
     desk.position_events().await;
     if report.replayed && !is_open(&desk.store, report.entry_id).await? {
         context.out.note(&format!(
-            "this request ended as {}; to ask anew, name the new request with --key",
+            "this entry ended as {}; to ask anew, name the new entry with --key",
             report.status
         ));
     }
@@ -262,7 +262,7 @@ async fn sweep(context: &mut Context, limit: Option<i32>) -> Result<Outcome, Fai
     let report = engine::sweep(&desk.store, &desk.actor.principal, "manual", limit).await?;
     desk.position_events().await;
     if !context.out.is_json() {
-        let entries = count(report.entries.len(), "request", "requests");
+        let entries = count(report.entries.len(), "entry", "entries");
         context.out.note(&format!("{entries} put before the review authority"));
     }
     context.out.answer(&report, || lines(&report.entries))?;
@@ -368,7 +368,7 @@ async fn list(context: &mut Context, args: List) -> Result<Outcome, Failure> {
     };
     let entries = store.entries(&filter).await?;
     if entries.is_empty() {
-        context.out.note("there are no such requests; ask for one with `chancery cutter mark DOC`");
+        context.out.note("there are no such entries; ask for one with `chancery cutter mark DOC`");
     }
     context.out.answer(&entries, || look::list(&entries))?;
     Ok(Outcome::Done)

@@ -1,4 +1,4 @@
-//! Requests of the cutter: which one is meant, and what its machine says about it.
+//! Entries of the cutter: which one is meant, and what its machine says about it.
 //!
 //! No state is known here. What is open, what leads on and what waits for whom is read from the rows of the machine.
 
@@ -12,10 +12,10 @@ use uuid::Uuid;
 use crate::failure::Failure;
 use crate::session::refusal;
 
-/// More requests for one document are not looked through.
+/// More entries for one document are not looked through.
 const MANY: i64 = 1000;
 
-/// The machines of requests, all versions.
+/// The machines of entries, all versions.
 #[derive(Debug)]
 pub(crate) struct Rules(Vec<MachineRow>);
 
@@ -35,7 +35,7 @@ impl Rules {
         Ok(Self(machines))
     }
 
-    /// Whether something is still to be done about a request.
+    /// Whether something is still to be done about an entry.
     pub(crate) fn is_open(&self, entry: &EntryRow) -> bool {
         let is_end = |state: &Value| state["code"] == *entry.status && state["terminal"] == true;
         !self
@@ -53,7 +53,7 @@ impl Rules {
         guards.filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
     }
 
-    /// The states in which requests wait for somebody to call a door.
+    /// The states in which entries wait for somebody to call a door.
     pub(crate) fn waiting_for(&self, door: &str) -> Vec<String> {
         let mut states: Vec<String> = self
             .0
@@ -87,7 +87,7 @@ impl Rules {
     }
 }
 
-/// The request that a name means: its id, or its document when that leaves no choice.
+/// The entry that a name means: its id, or its document when that leaves no choice.
 pub(crate) async fn find(store: &Store, name: &str) -> Result<EntryRow, Failure> {
     if let Ok(id) = name.parse::<Uuid>() {
         return match store.entry(id).await? {
@@ -114,9 +114,9 @@ async fn unknown(store: &Store, name: &str) -> Failure {
 
 fn ambiguous(name: &str, open: &[&EntryRow], all: &[EntryRow]) -> Failure {
     let (what, fitting): (_, Vec<&EntryRow>) = if open.is_empty() {
-        ("requests, none of them open", all.iter().collect())
+        ("entries, none of them open", all.iter().collect())
     } else {
-        ("open requests", open.to_vec())
+        ("open entries", open.to_vec())
     };
     let mut lines = vec![format!("{name} has {} {what}; say which one:", fitting.len())];
     lines.extend(fitting.iter().map(|entry| format!("  {}  {}", entry.entry_id, entry.status)));

@@ -31,9 +31,9 @@ Example:
   $ chancery worker --role executor --as executor
   $ chancery worker --role verifier --as verifier --once";
 
-/// So many requests are looked at in a pass.
+/// So many entries are looked at in a pass.
 const BATCH: i64 = 1000;
-/// A request that was refused is tried again, ever more rarely.
+/// An entry that was refused is tried again, ever more rarely.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
 #[derive(Debug, Args)]
@@ -63,7 +63,7 @@ impl Duty {
         }
     }
 
-    /// The door that the requests wait for.
+    /// The door that the entries wait for.
     const fn door(self) -> &'static str {
         match self {
             Self::Executor => "cut",
@@ -117,7 +117,7 @@ struct Bench {
     desk: Desk,
     stop: Stop,
     interval: Duration,
-    /// Requests that were refused, and when they are tried again.
+    /// Entries that were refused, and when they are tried again.
     held: HashMap<Uuid, Held>,
     tally: Tally,
 }
@@ -222,7 +222,7 @@ impl Bench {
         Ok(())
     }
 
-    /// A line for each request that this worker has done; who came second has nothing to say.
+    /// A line for each entry that this worker has done; who came second has nothing to say.
     fn told(
         &mut self,
         report: &EntryReport,
@@ -251,7 +251,7 @@ impl Bench {
         if held.is_none() {
             let id = entry.entry_id;
             if waits {
-                self.out.note(&format!("{id} waits for another request"));
+                self.out.note(&format!("{id} waits for another entry"));
             } else {
                 self.tally.refused += 1;
                 self.out.note(&format!("{id}: {}", failure.as_text()));

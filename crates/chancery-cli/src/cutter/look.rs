@@ -1,4 +1,4 @@
-//! What is shown of requests and plans.
+//! What is shown of entries and plans.
 
 use chancery_engine::cutter::{Plan, Shown, Verified};
 use chancery_model::cutter::ManifestUnit;
@@ -34,7 +34,7 @@ pub(crate) fn plan(context: &mut Context, plan: &Plan) -> Result<Outcome, Failur
     });
     context.out.answer(&answer, || {
         let head = pairs(&[
-            ("request", entry.entry_id.to_string()),
+            ("entry", entry.entry_id.to_string()),
             ("document", document(entry, Some(source))),
             ("state", entry.status.clone()),
             ("plan", format!("{} by {}", units_text(manifest.units.len()), manifest.profile)),
@@ -87,13 +87,13 @@ impl Lines {
     }
 }
 
-/// One request with everything that is known about it.
+/// One entry with everything that is known about it.
 pub(crate) fn entry(shown: &Shown, rules: &Rules, source: Option<&SourceVersion>) -> String {
     let Shown { detail, ways_on } = shown;
     let entry = &detail.entry;
     let joined = |parts: Vec<String>| parts.join(", ");
     let head = pairs(&[
-        ("request", entry.entry_id.to_string()),
+        ("entry", entry.entry_id.to_string()),
         ("document", document(entry, source)),
         ("state", entry.status.clone()),
         ("kind", entry.kind.clone()),
@@ -217,10 +217,10 @@ pub(crate) fn findings(document: &Value) -> String {
     )
 }
 
-/// Requests, a line each.
+/// Entries, a line each.
 pub(crate) fn list(entries: &[EntryRow]) -> String {
     table(
-        &["request", "document", "state", "kind", "marked by", "last move"],
+        &["entry", "document", "state", "kind", "marked by", "last move"],
         entries.iter().map(|entry| {
             vec![
                 entry.entry_id.to_string(),

@@ -183,13 +183,13 @@ fn a_second_document_is_deferred_then_rejected_or_abandoned(place: &Place) {
 
     // A new attempt is a new request, and the sovereign can end it.
     let said = place.done(&["cutter", "mark", "policy", "--as", "alice"]);
-    assert!(said.stderr.contains("name the new request with --key"), "{said:?}");
+    assert!(said.stderr.contains("name the new entry with --key"), "{said:?}");
     place.done(&["cutter", "mark", "policy", "--key", "again", "--as", "alice"]);
     let gone = ["cutter", "abandon", "policy", "--reason", "withdrawn", "--as", "carol"];
     assert_eq!(place.done(&gone).stdout, "abandoned\n");
     // Two requests, both at their end: which one is meant?
     let said = place.run(&["cutter", "show", "policy"]).ends_with(2);
-    assert!(said.stderr.contains("policy has 2 requests, none of them open"), "{said:?}");
+    assert!(said.stderr.contains("policy has 2 entries, none of them open"), "{said:?}");
     assert!(said.stderr.contains("  reviewed_rejected\n"), "{said:?}");
 }
 
