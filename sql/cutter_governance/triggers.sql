@@ -53,3 +53,8 @@ drop trigger if exists entry_state_equals_log on cutter_governance.decision_back
 create constraint trigger entry_state_equals_log after insert or update on cutter_governance.decision_backlog_entry
   deferrable initially deferred for each row execute function fsm.assert_log_cut_request();
 alter table cutter_governance.decision_backlog_entry enable always trigger entry_state_equals_log;
+
+-- Reserved (OD-2): nothing writes it, not even its owner.
+create or replace trigger is_reserved before insert or update or delete on cutter_governance.canonical_address_alias
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table cutter_governance.canonical_address_alias enable always trigger is_reserved;

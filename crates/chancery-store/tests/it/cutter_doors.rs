@@ -1,11 +1,15 @@
 //! F-1…F-8 of the cutter through every door there is: no phase is skipped, repeated or faked by asking nicely.
 
-use chancery_store::Store;
-use chancery_store::fsm::Move;
+use chancery_model::refusal::Code::{RS018, RS026};
+use chancery_store::fsm::{Move, Start};
+use chancery_store::{LOGINS, Role, Store};
 use serde_json::{Value, json};
+use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
 use crate::cutter_world::{Document, World};
+use crate::hardening::attempt;
+use crate::support::codes;
 
 /// An entry in each state that is ever stored, and one more in each that can be taken for evidence.
 struct Entries {
@@ -140,24 +144,208 @@ fn a_move(
 async fn the_general_door_is_no_way_round_the_phases() {
     let Entries { world, by_state } = entries().await;
     let before = world.db.fingerprint().await;
-    let mut went_through = Vec::new();
-    for (from, entry) in by_state {
+    for (_, entry) in by_state {
         for evidence in evidences(&world, entry).await {
             for (login, principal, class, triggers) in askers(&world) {
+                let mut moves = Vec::new();
                 for trigger in triggers {
                     for to in STATES {
-                        let m = a_move(entry, to, principal, class, trigger, &evidence);
-                        let answer = login.fn_state_transition_apply(&m).await;
-                        if answer.is_ok() {
-                            went_through.push(format!(
-                                "{from} → {to} by {principal} as {class}: {evidence}"
-                            ));
-                        }
+                        moves.push(a_move(entry, to, principal, class, trigger, &evidence));
                     }
                 }
+                for report in login.fn_state_transition_apply_batch(&moves).await.expect("reports")
+                {
+                    let told: Vec<_> = report.problems.iter().map(|problem| problem.code).collect();
+                    assert_eq!((report.ok, told.as_slice()), (false, [RS026].as_slice()));
+                }
+                let alone = login.fn_state_transition_apply(&moves[0]).await;
+                assert_eq!(codes(alone), [RS026]);
             }
         }
     }
-    assert_eq!(went_through, Vec::<String>::new());
     assert_eq!(before, world.db.fingerprint().await, "nothing changed");
+}
+
+/// CUT-1: nor is an entry born as a run of a custom machine, nor a custom run under the machine of the room.
+#[tokio::test]
+async fn no_entry_is_born_past_its_door() {
+    let world = World::new().await;
+    let document = world.document("policy", "POL").await;
+    let entry = world.marked(&document, "k").await;
+    let before = world.db.fingerprint().await;
+    for machine in ["cut_request", "cut_request@1.1.0"] {
+        for run_id in [entry, Uuid::now_v7()] {
+            let start = Start {
+                run_id,
+                machine: machine.to_owned(),
+                data: world.a_mark(&document, "k").payload,
+                actor_class: "pic_human".to_owned(),
+                trigger_kind: "rpc".to_owned(),
+                trigger_ref: "mark".to_owned(),
+                evidence: json!({}),
+                principal: "everyone".to_owned(),
+                idempotency_key: "k".to_owned(),
+                reason: None,
+                parent: None,
+                trace_id: None,
+                signed: None,
+            };
+            assert_eq!(codes(world.app.fn_run_start(&start).await), [RS018], "{machine}");
+        }
+    }
+    assert_eq!(before, world.db.fingerprint().await, "nothing changed");
+}
+
+/// CUT-11: who may call which door, tried by calling it. A door that a login may call answers with a refusal of its own for
+/// nothing but nulls; every other login is turned away before it.
+#[tokio::test]
+async fn each_duty_has_its_doors_and_no_others() {
+    const DOORS: [(&str, usize, &[Role]); 16] = [
+        ("cutter_governance.fn_mark", 11, &[Role::App, Role::CutterExec]),
+        ("cutter_governance.fn_sweep", 5, &[Role::App, Role::CutterExec]),
+        ("cutter_governance.fn_review", 18, &[Role::CutterReview]),
+        ("cutter_governance.fn_lifecycle_review", 12, &[Role::CutterReview]),
+        ("cutter_governance.fn_cut", 12, &[Role::CutterExec]),
+        ("cutter_governance.fn_verify", 14, &[Role::CutterVerify]),
+        ("cutter_governance.fn_abandon", 7, &[Role::App]),
+        ("iu.fn_source_add", 5, &[Role::App, Role::CutterExec]),
+        ("iu.fn_iu_create", 15, &[Role::CutterExec]),
+        ("iu.fn_iu_edit_draft", 5, &[Role::CutterExec]),
+        ("iu.fn_iu_apply_edit_draft", 3, &[Role::CutterExec]),
+        ("iu.fn_iu_enact", 8, &[Role::CutterExec]),
+        (
+            "iu.fn_iu_create_plan",
+            9,
+            &[Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview],
+        ),
+        (
+            "iu.fn_iu_classify_existing",
+            1,
+            &[Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview],
+        ),
+        (
+            "iu.fn_iu_resolve_default",
+            2,
+            &[Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview],
+        ),
+        (
+            "iu.fn_content_hash",
+            1,
+            &[Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview],
+        ),
+    ];
+    let world = World::new().await;
+    let before = world.db.fingerprint().await;
+    for &login in LOGINS {
+        let mut connection = world.db.connect(login).await;
+        for (door, arguments, callers) in DOORS {
+            let nulls = vec!["null"; arguments].join(", ");
+            let answer = attempt(&mut connection, &format!("select {door}({nulls})")).await;
+            let told = format!("{} calls {door}: {answer:?}", login.name());
+            if callers.contains(&login) {
+                let refused_or_read = answer.as_deref().is_none_or(|state| state.starts_with('R'));
+                assert!(refused_or_read, "{told}");
+            } else {
+                assert_eq!(answer.as_deref(), Some("42501"), "{told}");
+            }
+        }
+    }
+    assert_eq!(before, world.db.fingerprint().await, "nothing changed");
+    let others: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
+        "select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+          where n.nspname in ('iu', 'cutter_governance') and exists (
+            select from aclexplode(p.proacl) a where a.grantee::regrole::text in ({})) order by 1",
+        LOGINS.iter().map(|login| format!("'{}'", login.name())).collect::<Vec<_>>().join(", ")
+    )))
+    .fetch_all(&mut world.db.superuser().await)
+    .await
+    .expect("doors");
+    let mut listed: Vec<&str> = DOORS.iter().map(|(door, ..)| *door).collect();
+    listed.sort_unstable();
+    assert_eq!(others, listed, "every door stands in the list");
+}
+
+/// CUT-11, F-6: the observer reads its views and nothing else, and none of the columns that were left out.
+#[tokio::test]
+async fn the_observer_sees_what_happened_and_no_more() {
+    const WITHOUT: [(&str, &[&str]); 12] = [
+        ("canonical_address_alias", &["rationale", "scenario_ref"]),
+        ("cut_change_set", &["payload_summary", "rollback_key", "rollback_reason"]),
+        ("cut_change_set_affected_row", &["after_state_snapshot", "before_state_snapshot"]),
+        ("decision_backlog_dependency", &[]),
+        ("decision_backlog_entry", &["idempotency_key", "payload", "scenario_ref"]),
+        ("decision_backlog_history", &["change_diff", "rationale"]),
+        ("decision_backlog_sweep_log", &["report_summary"]),
+        (
+            "dot_pair_signature",
+            &["payload_envelope", "payload_hash", "signature", "signature_payload"],
+        ),
+        ("manifest_envelope", &["rationale"]),
+        ("manifest_unit_block", &["region_sha", "span_end", "span_start", "title"]),
+        (
+            "review_decision",
+            &[
+                "decision_payload",
+                "findings",
+                "reviewer_identity",
+                "signature",
+                "verdict_rationale",
+            ],
+        ),
+        ("verify_result", &["findings"]),
+    ];
+    let world = World::new().await;
+    world.live().await;
+    let mut admin = world.db.superuser().await;
+    let mut observer = world.db.connect(Role::CutterReadOnly).await;
+    for (table, without) in WITHOUT {
+        let left_out: Vec<String> = sqlx::query_scalar(
+            "select t.attname::text from pg_attribute t
+              where t.attrelid = ('cutter_governance.' || $1)::regclass and t.attnum > 0 and not t.attisdropped
+                and not exists (select from pg_attribute v where v.attrelid = ('cutter_governance.v_' || $1 || '_observe')::regclass
+                                   and v.attname = t.attname)
+              order by t.attname collate \"C\"",
+        )
+        .bind(table)
+        .fetch_all(&mut admin)
+        .await
+        .expect("columns");
+        assert_eq!(left_out, without, "{table}");
+        let view = format!("select * from cutter_governance.v_{table}_observe");
+        assert_eq!(attempt(&mut observer, &view).await, None, "{table} can be observed");
+        for column in without {
+            let peek = format!("select {column} from cutter_governance.v_{table}_observe");
+            assert_eq!(
+                attempt(&mut observer, &peek).await.as_deref(),
+                Some("42703"),
+                "{table}.{column}"
+            );
+        }
+        let table_itself = format!("select from cutter_governance.{table}");
+        assert_eq!(
+            attempt(&mut observer, &table_itself).await.as_deref(),
+            Some("42501"),
+            "{table}"
+        );
+    }
+    let readable: Vec<String> = sqlx::query_scalar(
+        "select c.relname::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
+          where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p', 'v', 'S')
+            and has_table_privilege('cutter_ro', c.oid, 'select, insert, update, delete, truncate') order by c.relname::text collate \"C\"",
+    )
+    .fetch_all(&mut admin)
+    .await
+    .expect("what the observer reaches");
+    let mut expected: Vec<String> =
+        WITHOUT.iter().map(|(table, _)| format!("v_{table}_observe")).collect();
+    expected.sort();
+    assert_eq!(readable, expected);
+    let callable: i64 = sqlx::query_scalar(
+        "select count(*) from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+          where n.nspowner = 'chancery_owner'::regrole and has_function_privilege('cutter_ro', p.oid, 'execute')",
+    )
+    .fetch_one(&mut admin)
+    .await
+    .expect("a count");
+    assert_eq!(callable, 0, "F-6: the observer has no door at all");
 }

@@ -109,11 +109,18 @@ impl World {
     /// A statement of a superuser with the triggers out of the way: what only the audit can find.
     pub(crate) async fn tamper(&self, table: &str, statement: &str) {
         let mut admin = self.db.superuser().await;
+        let armed = format!(
+            "do $armed$ declare v_name text; begin
+               for v_name in select tgname from pg_trigger where tgrelid = '{table}'::regclass and not tgisinternal loop
+                 execute format('alter table {table} enable always trigger %I', v_name);
+               end loop;
+             end $armed$"
+        );
         for statement in [
             "begin",
             &format!("alter table {table} disable trigger user"),
             statement,
-            &format!("alter table {table} enable always trigger user"),
+            &armed,
             "commit",
         ] {
             admin.execute(AssertSqlSafe(statement.to_owned())).await.expect("a superuser may");

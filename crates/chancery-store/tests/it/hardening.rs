@@ -70,7 +70,7 @@ invariants:
 
 /// Tries a statement up to its deferred checks. `None` means that it went through; it is undone so that the next attempt
 /// meets the same rows.
-async fn attempt(connection: &mut PgConnection, statement: &str) -> Option<String> {
+pub(crate) async fn attempt(connection: &mut PgConnection, statement: &str) -> Option<String> {
     let mut answer = Ok(());
     for part in ["begin", statement, "set constraints all immediate"] {
         answer = connection.execute(AssertSqlSafe(part.to_owned())).await.map(drop);

@@ -3,7 +3,11 @@
 mod archive;
 mod canonical;
 mod catalogue;
+mod cutter_by_hand;
 mod cutter_doors;
+mod cutter_phases;
+mod cutter_races;
+mod cutter_units;
 mod cutter_world;
 mod differential;
 mod engine;
