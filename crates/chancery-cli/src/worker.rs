@@ -195,7 +195,11 @@ impl Bench {
                 if failure.is_about_the_actor() {
                     return Err(failure);
                 }
-                self.hold(entry, &failure);
+                // Somebody did it, or gave it up, between our look and our attempt: then it no longer waits for us.
+                let now = self.desk.store.entry(entry.entry_id).await?;
+                if now.is_some_and(|now| now.status == entry.status) {
+                    self.hold(entry, &failure);
+                }
                 Ok(())
             }
             Err(failure) => Err(failure),
