@@ -2,7 +2,8 @@
 --          that, and the entry's move, in one transaction. A decision that was cut before is answered with its change set.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: reviewed_approved → cut_applied (through cut_in_progress, which is never committed)
--- locks: the entry (update), the signer's chain (advisory), the document's prefix (advisory), then see fsm.move
+-- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (advisory), the document's prefix
+--        (advisory), then see fsm.move
 -- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RI001–RI008, RS…
 create or replace function cutter_governance.fn_cut(
   p_entry_id uuid, p_change_set_id uuid, p_review_decision_id uuid, p_change_set_digest bytea, p_tool_revision text, p_principal text,
@@ -31,10 +32,11 @@ begin
       'change_set_id', v_existing.change_set_id, 'executor_signature_id', v_existing.executor_signature_id, 'units', v_existing.affected_unit_count));
   end if;
   perform cutter_governance.require_signer(p_principal, 'executor_dot991', p_key_id, p_signed_at, p_signature);
-  -- Asked before the work as well as after it: a stale chain or a missing approval should not cost ten thousand rows.
-  perform cutter_governance.require_chain_end('DOT-991', p_principal, p_prior_signature_id);
+  -- Asked before the work as well as after it: a missing approval or a stale chain should not cost ten thousand rows. Entries
+  -- before chains: the cut of a blocker holds its entry and wants the chain, while this one would hold the chain and want the entry.
   perform cutter_governance.require_allowed(v_entry, 'cut_applied', 'executor_dot991', 'cut', p_principal,
     jsonb_build_object('review_decision_id', p_review_decision_id, 'change_set_id', p_change_set_id));
+  perform cutter_governance.require_chain_end('DOT-991', p_principal, p_prior_signature_id);
 
   select m.* into strict v_envelope
     from cutter_governance.review_decision d join cutter_governance.manifest_envelope m on m.envelope_id = d.manifest_id

@@ -193,3 +193,39 @@ async fn a_blocker_stays_verified_while_its_dependant_is_cut() {
         "G-CUT-DEPS, seen after the wait"
     );
 }
+
+/// CUT-7, CUT-12: one executor cuts a request and what it waits for at the same time. The blocker's cut must not wait for the
+/// signer's chain behind a cut that waits for the blocker: entries are locked before chains.
+#[tokio::test]
+async fn a_cut_and_its_blockers_cut_do_not_wait_for_each_other() {
+    let world = World::new().await;
+    let [one, two] = [world.document("a", "AA").await, world.document("b", "BB").await];
+    let blocker = world.approved(&one, "a").await;
+    let waiting = Mark { depends_on: vec![blocker], ..world.a_mark(&two, "b") };
+    let entry = world.exec.fn_mark(&waiting).await.expect("marked").entry_id;
+    world.swept().await;
+    let review = world.a_review(&two, entry, "approve").await;
+    world.review.fn_review(&review).await.expect("approved");
+    let dependant = world.a_cut(&two, entry, "executor").await;
+    let of_blocker = world.a_cut(&one, blocker, "executor").await;
+
+    let watch = Watch::new(&world.db);
+    let mut chain = watch.pool.begin().await.expect("a transaction");
+    sqlx::query("select pg_advisory_xact_lock(hashtextextended('cutter_governance.lane:DOT-991:executor', 0))")
+        .execute(&mut *chain)
+        .await
+        .expect("the chain is held");
+    let [mut first, mut second] = [
+        Session::open(&world.db, Role::CutterExec).await,
+        Session::open(&world.db, Role::CutterExec).await,
+    ];
+    let [pid_of_first, pid_of_second] = [first.pid, second.pid];
+    let first = tokio::spawn(async move { cut_on(&mut first.connection, &dependant).await });
+    watch.until_blocked_or_done(pid_of_first, &first).await;
+    let second = tokio::spawn(async move { cut_on(&mut second.connection, &of_blocker).await });
+    watch.until_blocked(pid_of_second).await;
+    chain.rollback().await.expect("the chain is free");
+    assert_eq!(codes(first.await.expect("an answer")), [RS006], "the blocker is not verified yet");
+    second.await.expect("an answer").expect("the blocker is cut");
+    assert_eq!(world.status(blocker).await, "cut_applied");
+}
