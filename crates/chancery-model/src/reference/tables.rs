@@ -28,9 +28,9 @@ fn tables_have_the_size_the_seeds_add_up_to() {
     check_size("task", 10, 48);
     // birth 1, W1 1, W2 1, W3 3, W4 1, W5 1
     check_size("workflow_run", 5, 8);
-    // mark 3, promote 2, repromote 2, approve 1, defer 1, reject 1, redefer 1, cut 1,
+    // mark 3, escalate 1, promote 2, repromote 2, approve 1, defer 1, reject 1, redefer 1, cut 1,
     // verify_pass 1, verify_fail 1, abandon 11 states − 2 conceptual − abandoned = 8
-    check_size("cut_request", 11, 22);
+    check_size("cut_request", 11, 23);
     // states: main 14 + failed 11 + stopped 4 + voided 1;
     // rows: birth 1, forward 13, failures 11 + 1 (the verifier's), stops 13 × 4 = 52,
     // resumes 4 × 13 = 52, voids 13 + 4 + 11 = 28
