@@ -2,6 +2,7 @@
 //!
 //! A cluster takes seconds to make, so each test that needs one walks a long way with it.
 
+mod audit;
 mod bad_documents;
 mod bad_input;
 mod crash;

@@ -34,6 +34,7 @@ fn the_help_of_every_command_shows_an_example() {
     every_command(&place, &[], &mut found);
     let found: Vec<String> = found.iter().map(|path| path.join(" ")).collect();
     for expected in [
+        "audit export",
         "audit verify",
         "completions",
         "cutter abandon",

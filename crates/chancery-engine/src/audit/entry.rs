@@ -157,6 +157,13 @@ impl<'a> Checker<'a> {
         if row.event_type != transition.event {
             self.wrong_move(row, RULE, "the move tells another event than its transition");
         }
+        if row.run_kind != "cut_request" || row.facet.is_some() {
+            self.wrong_move(row, RULE, "the move is of another kind of run");
+        }
+        // Who reviews or gives up says why; a service's move has nothing to say.
+        if row.reason.is_some() && ["sweep", "cut", "verify"].contains(&row.trigger_ref.as_str()) {
+            self.wrong_move(row, RULE, "the move gives a reason, and nobody was asked for one");
+        }
         if row.state_machine_id != entry.text("state_machine_id") {
             self.wrong_move(row, RULE, "the entry is of another machine");
         }
@@ -221,12 +228,21 @@ impl<'a> Checker<'a> {
         if row.artefact_digest.as_deref() != expected.as_ref().map(<[u8; 32]>::as_slice) {
             self.wrong_move(row, "artefacts_are_in_the_log", "the move is of another sweep");
         }
-        self.expect(sweep, RULE, "swept_by", Some(&row.principal));
-        let promoted = sweep.json("report_summary");
-        let named = promoted["promoted"]
-            .as_array()
-            .is_some_and(|promoted| promoted.iter().any(|id| id.as_str() == entry.opt("entry_id")));
-        if !named {
+        self.canonical(sweep, "report_summary");
+        let summary = sweep.json("report_summary");
+        let promoted = summary["promoted"].as_array().map_or(&[][..], Vec::as_slice);
+        let count = promoted.len().to_string();
+        self.expect_all(
+            sweep,
+            RULE,
+            &[
+                ("swept_by", Some(&row.principal)),
+                ("scanned_count", Some(&count)),
+                ("created_count", Some("0")),
+                ("promoted_count", Some(&count)),
+            ],
+        );
+        if !promoted.iter().any(|id| id.as_str() == entry.opt("entry_id")) {
             self.wrong(sweep, RULE, "the entry that it promoted is not in its report");
         }
     }

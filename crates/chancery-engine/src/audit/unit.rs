@@ -16,6 +16,8 @@ use super::table;
 #[derive(Clone, Copy)]
 struct Made<'a> {
     set: Row<'a>,
+    /// The change set that took the cut back.
+    rollback: Option<Row<'a>>,
     effect: &'a Effect,
     unit: &'a UnitEffect,
     unit_kind: &'a str,
@@ -49,6 +51,7 @@ impl<'a> Checker<'a> {
             };
             let made = Made {
                 set,
+                rollback: story.rollback,
                 effect,
                 unit,
                 unit_kind: envelope.map_or("", |envelope| envelope.text("unit_kind")),
@@ -177,6 +180,21 @@ impl<'a> Checker<'a> {
         }
         if kind == "edited" {
             self.expect(change, RULE, "change_set_id", None);
+            self.expect(change, RULE, "tool_revision", None);
+        }
+        if kind == "compensated" {
+            let rollback = made.and_then(|made| made.rollback);
+            let of = |column: &str| rollback.and_then(|rollback| rollback.opt(column));
+            self.expect_all(
+                change,
+                RULE,
+                &[
+                    ("change_set_id", of("change_set_id")),
+                    ("actor", of("emitted_by")),
+                    ("reason", of("rollback_reason")),
+                    ("tool_revision", of("verifier_tool_revision")),
+                ],
+            );
         }
         texts.current = Some(version);
         self.as_it_was(unit, change, version, texts);
@@ -219,6 +237,7 @@ impl<'a> Checker<'a> {
                 ("unit_version_id", Some(&id)),
                 ("actor", made.set.opt("emitted_by")),
                 ("tool_revision", made.set.opt("executor_tool_revision")),
+                ("reason", None),
             ],
         );
         texts.profile = serde_json::from_str(&made.unit.identity_profile).unwrap_or_default();

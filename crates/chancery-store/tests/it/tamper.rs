@@ -15,6 +15,7 @@ use crate::support::{letters, post};
 
 mod bundle;
 mod columns;
+mod forged;
 mod scene;
 
 /// A history with signatures, and a superuser who has switched every trigger off.
@@ -132,7 +133,9 @@ impl Scene {
 }
 
 fn names(found: &[Mismatch], run: Uuid, seq: Option<i64>) -> bool {
-    found.iter().any(|mismatch| mismatch.run_id == Some(run) && (seq.is_none() || mismatch.seq == seq))
+    found
+        .iter()
+        .any(|mismatch| mismatch.run_id == Some(run) && (seq.is_none() || mismatch.seq == seq))
 }
 
 /// Every column of a table with another value of its type.

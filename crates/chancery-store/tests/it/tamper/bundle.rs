@@ -1,4 +1,4 @@
-//! AUD-1: one file proves one request, with no database; whatever is changed in it is found.
+//! AUD-1: one file proves one entry, with no database; whatever is changed in it is found.
 
 use chancery_engine::audit::{self, Pins, Report};
 use chancery_model::canonical;
@@ -10,17 +10,17 @@ use uuid::Uuid;
 
 use super::scene::{Cutter, every_way};
 
-async fn exported(cutter: &Cutter, entry: Uuid) -> Vec<u8> {
+pub(super) async fn exported(cutter: &Cutter, entry: Uuid) -> Vec<u8> {
     audit::export(&cutter.auditor, entry).await.expect("an answer").expect("a request")
 }
 
-async fn verified(file: &[u8]) -> Report {
+pub(super) async fn verified(file: &[u8]) -> Report {
     audit::verify_bundle(file, Pins::default()).await.expect("a report")
 }
 
-/// AUD-1, CUT-10: a bundle is everything, whichever way its request went.
+/// AUD-1, CUT-10: a bundle is everything, whichever way its entry went.
 #[tokio::test]
-async fn a_bundle_proves_its_request_without_a_database() {
+async fn a_bundle_proves_its_entry_without_a_database() {
     let cutter = Cutter::new().await;
     let ways = every_way(&cutter).await;
     let mut bundles = Vec::new();
@@ -67,7 +67,7 @@ async fn keys_can_be_pinned(file: &[u8]) {
     Pins::default().add("mara", "12").expect_err("no key is that short");
 }
 
-/// A request with as little text as there can be.
+/// An entry with as little text as there can be.
 async fn small() -> Vec<u8> {
     let cutter = Cutter::new().await;
     let entry = cutter.complete("small", "# A\n\nb\n", &[]).await;
@@ -104,7 +104,7 @@ async fn every_flipped_bit_of_a_bundle_is_found() {
     assert!(!verified(&longer).await.ok(), "something behind it");
 }
 
-fn sealed(document: &Value) -> Vec<u8> {
+pub(super) fn sealed(document: &Value) -> Vec<u8> {
     let line = canonical::to_string(document) + "\n";
     let seal = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     format!("{line}sha256:{seal}\n").into_bytes()
@@ -169,7 +169,7 @@ fn leaves(value: &Value, place: String, places: &mut Vec<String>) {
 }
 
 /// Another text of the same kind: digits stay digits, so that it is found for what it says and not for how it looks.
-fn other(text: &str) -> String {
+pub(super) fn other(text: &str) -> String {
     match text.chars().last() {
         Some(last @ '0'..='8') => {
             let digit = char::from_u32(u32::from(last) + 1).expect("a digit");

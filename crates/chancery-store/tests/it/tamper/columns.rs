@@ -12,9 +12,9 @@ use sqlx::{AssertSqlSafe, Executor as _};
 
 use super::scene::{Cutter, every_way};
 
-/// CUT-10, A-6: what every way of a request leaves behind replays.
+/// CUT-10, A-6: what every way of an entry leaves behind replays.
 #[tokio::test]
-async fn every_way_of_a_request_replays() {
+async fn every_way_of_an_entry_replays() {
     let cutter = Cutter::new().await;
     every_way(&cutter).await;
     let report = cutter.audit().await;
@@ -174,9 +174,9 @@ fn other_values(column: &str, kind: &str, not_null: bool) -> Vec<String> {
     values
 }
 
-/// AUD-1: no column of a request, its decisions and its log can be changed unnoticed.
+/// AUD-1: no column of an entry, its decisions and its log can be changed unnoticed.
 #[tokio::test]
-async fn no_column_of_a_request_can_be_changed_unnoticed() {
+async fn no_column_of_an_entry_can_be_changed_unnoticed() {
     let mut forger = Forger::new().await;
     for table in [
         "fsm.transition_log",

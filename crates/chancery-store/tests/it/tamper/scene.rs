@@ -1,4 +1,4 @@
-//! Requests of the cutter that went every way there is, made through the doors.
+//! Entries of the cutter that went every way there is, made through the doors.
 
 use std::collections::HashMap;
 
@@ -125,7 +125,7 @@ impl Cutter {
         applied.await.expect("applied");
     }
 
-    /// Decides that the units of a request may be enacted, and enacts one.
+    /// Decides that the units of an entry may be enacted, and enacts one.
     pub(crate) async fn enact(&self, entry: Uuid, address: &str) {
         let key = self.actor("rita").key.as_ref().expect("a key");
         let detail = self.auditor.entry_detail(entry).await.expect("an answer").expect("an entry");
@@ -199,7 +199,7 @@ fn hex_32(text: &str) -> [u8; 32] {
 pub(crate) const TEXT: &str = "Before the first heading.\n\n# Purpose\n\nWhy there is a rule.\n\n## Scope\n\nWhom it binds, \
                                “đúng” and 𝔸.\n\n# Duties\n\nWhat is to be done.\n";
 
-/// The ways a request can go.
+/// The ways an entry can go.
 pub(crate) struct Ways {
     pub(crate) happy: Uuid,
     pub(crate) dependent: Uuid,
@@ -208,7 +208,7 @@ pub(crate) struct Ways {
     pub(crate) rejected: Uuid,
 }
 
-/// Requests that passed, waited for another, were put off, failed, were abandoned after the cut, rejected and only marked; units
+/// Entries that passed, waited for another, were put off, failed, were abandoned after the cut, rejected and only marked; units
 /// that were edited, enacted and made without a cut; a second look that passed and one that failed; a sweep that found nothing.
 pub(crate) async fn every_way(cutter: &Cutter) -> Ways {
     let happy = cutter.complete("happy", TEXT, &[]).await;
