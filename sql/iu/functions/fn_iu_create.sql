@@ -48,12 +48,12 @@ begin
     conformance_status, identity_profile, doc_code, section_type, section_code, sort_order, created_at, updated_at, created_by, updated_by)
   values (
     v_unit_id, p_canonical_address, v_unit_kind, 'draft', v_version_id::text, v_version_id, v_owner, p_parent_ref, 'open',
-    concat('{"owner_lookup_ref":', to_jsonb(v_owner), ',"primary_section_type_ref":', to_jsonb(v_section_type), ',"provenance":', p_provenance,
+    concat('{"owner_lookup_ref":', to_jsonb(v_owner), ',"primary_section_type_ref":', to_jsonb(v_section_type), ',"provenance":', coalesce(p_provenance, '{}'),
            ',"publication_type_ref":', to_jsonb(v_publication_type), ',"title":', to_jsonb(p_title), '}'),
-    v_prefix, v_section_type, substr(p_canonical_address, length(v_prefix) + 2), p_sort_order, v_now, v_now, p_actor, p_actor)
+    v_prefix, v_section_type, substr(p_canonical_address, length(v_prefix) + 2), coalesce(p_sort_order, 0), v_now, v_now, p_actor, p_actor)
   returning row_digest into v_unit_digest;
   insert into iu.unit_version (id, unit_id, version_seq, title, body, content_hash, lifecycle_status, content_profile, created_at, created_by)
-  values (v_version_id, v_unit_id, 1, p_title, p_body, v_content_hash, 'draft', concat('{"provenance":', p_provenance, '}'), v_now, p_actor)
+  values (v_version_id, v_unit_id, 1, p_title, p_body, v_content_hash, 'draft', concat('{"provenance":', coalesce(p_provenance, '{}'), '}'), v_now, p_actor)
   returning row_digest into v_version_digest;
   insert into iu.iu_lifecycle_log (
     lifecycle_log_id, unit_id, seq, change_kind, from_lifecycle, to_lifecycle, unit_version_id, unit_digest, version_digest, change_set_id,

@@ -5,6 +5,7 @@ mod canonical;
 mod catalogue;
 mod cutter_by_hand;
 mod cutter_doors;
+mod cutter_nulls;
 mod cutter_phases;
 mod cutter_races;
 mod cutter_units;
