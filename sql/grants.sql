@@ -42,7 +42,7 @@ grant select, insert, update on event.sequencer_cursor to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
-grant update (login_roles, config_rules, config_rule, data_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
+grant update (proposed, login_roles, config_rules, config_rule, data_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
 grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
@@ -57,6 +57,8 @@ grant select, insert on cutter_governance.decision_backlog_dependency, cutter_go
 grant select, insert, update (status, facet, seq, head_hash, last_transition_at) on cutter_governance.decision_backlog_entry to chancery_definer;
 grant select, insert, update (superseded_by_review_decision_id) on cutter_governance.review_decision to chancery_definer;
 grant select on cutter_governance.canonical_address_alias to chancery_definer;
+grant select on approval.quorum_rule, approval.approval_kind to chancery_definer;
+grant select, insert on approval.approval_request, approval.approval_vote, approval.approval_use, kb.revision, kb.revision_signature to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -67,7 +69,7 @@ grant select on cutter_governance.decision_backlog_entry, cutter_governance.deci
 
 -- logins → schemas
 grant usage on schema cutter_governance to cutter_ro;
-grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, audit to
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -136,6 +138,13 @@ grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
+grant execute on function
+  approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
+  to chancery_app, cutter_exec, cutter_review;
+grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text, text, uuid, bigint, text, bytea) to chancery_app, cutter_review;
+grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
+grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
+  to chancery_app, cutter_exec, cutter_verify, cutter_review;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle() to chancery_owner;
@@ -155,6 +164,11 @@ grant select on cutter_governance.decision_backlog_history, cutter_governance.v_
   cutter_governance.v_cut_change_set_affected_row, cutter_governance.v_verify_result,
   iu.v_source_document, iu.v_source_version, iu.v_information_unit, iu.v_unit_version, iu.v_iu_lifecycle_log, iu.v_unit_edit_draft
   to chancery_app, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+-- A function in a view is called with the reader's rights; these read with the definer's.
+grant execute on function approval.report(uuid) to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on approval.v_quorum_rule, approval.v_approval_kind, approval.v_approval_request, approval.v_approval_vote, approval.v_approval_use,
+  approval.v_approval, kb.v_revision, kb.v_revision_signature
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 -- The observer sees what happened, not what was written.
 grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_governance.v_decision_backlog_history_observe,
   cutter_governance.v_decision_backlog_dependency_observe, cutter_governance.v_decision_backlog_sweep_log_observe,

@@ -73,5 +73,16 @@ insert into config.refusal (code, problem, title, hint) values
   ('RC017', 'decision_malformed', 'The verdict, risk or findings are not acceptable.', 'Verdicts: approve, reject, defer. Risks: low, medium, high.'),
   ('RC018', 'enactment_not_reviewable', 'Only a verified cut can be enacted, by somebody else than who marked it.', 'Verify the cut first, and let another authority decide.'),
   ('RC019', 'nothing_to_verify', 'There is no such change set to verify, or somebody verified it meanwhile.', 'Look again: `chancery cutter show ENTRY`.'),
-  ('RC020', 'verifier_not_independent', 'Nobody verifies a cut of their own.', 'Verify as another principal with another key.')
+  ('RC020', 'verifier_not_independent', 'Nobody verifies a cut of their own.', 'Verify as another principal with another key.'),
+  ('RA001', 'approval_malformed', 'What is asked to be approved is not acceptable.', 'The facts name the kinds, the least risk and the longest time; a request may ask for more care, never for less.'),
+  ('RA002', 'approval_unknown', 'There is no such request for approval.', 'See `chancery approval list`.'),
+  ('RA003', 'approval_for_another', 'The approval is about something else.', 'An approval is good for exactly its kind and subject; ask for a new one.'),
+  ('RA004', 'own_request', 'Nobody votes on a request of their own.', 'Let somebody else vote.'),
+  ('RA005', 'approval_decided', 'The request takes no more votes.', 'It is approved, rejected, expired or used; ask for a new one if need be.'),
+  ('RA006', 'approval_not_given', 'The approval does not stand.', 'The facts say where it stands and what its quorum still lacks.'),
+  ('RA008', 'approval_id_taken', 'This id stands for another request.', 'Use a new id for a new request.'),
+  ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
+  ('RA020', 'kb_document_malformed', 'The path, the kind or the text is not acceptable.', 'Paths: lower case words joined by slashes. The text is not empty and not longer than the facts say.'),
+  ('RA021', 'kb_moved_on', 'Somebody wrote a newer revision meanwhile.', 'Read it, then write yours on top of it.'),
+  ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb get PATH`.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

@@ -32,6 +32,11 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("cutter_governance.cut_change_set", &[]),
     ("cutter_governance.cut_change_set_affected_row", &[]),
     ("cutter_governance.verify_result", &[]),
+    ("approval.approval_request", &[]),
+    ("approval.approval_vote", &[]),
+    ("approval.approval_use", &[]),
+    ("kb.revision", &[]),
+    ("kb.revision_signature", &[]),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

@@ -105,6 +105,17 @@ codes! {
     RC018 "enactment_not_reviewable"
     RC019 "nothing_to_verify"
     RC020 "verifier_not_independent"
+    RA001 "approval_malformed"
+    RA002 "approval_unknown"
+    RA003 "approval_for_another"
+    RA004 "own_request"
+    RA005 "approval_decided"
+    RA006 "approval_not_given"
+    RA008 "approval_id_taken"
+    RA009 "vote_malformed"
+    RA020 "kb_document_malformed"
+    RA021 "kb_moved_on"
+    RA022 "kb_revision_unknown"
 }
 
 impl Code {

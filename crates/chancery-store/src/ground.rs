@@ -53,7 +53,7 @@ const QUERIES: &[&str] = &[
 ];
 
 const ROOMS: &[&str] =
-    &["internal", "config", "identity", "event", "fsm", "audit", "iu", "cutter_governance"];
+    &["internal", "config", "identity", "event", "fsm", "audit", "iu", "cutter_governance", "approval", "kb"];
 
 impl Store {
     /// Looks at the ground. An empty list of failures means that it is safe to work.

@@ -34,7 +34,7 @@ begin
   if p_change_set_id is null or p_signature_id is null or p_tool_revision is null then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_signature_payload, 'stored', null)));
   end if;
-  perform cutter_governance.require_signer(p_principal, 'executor_dot991', p_key_id, p_signed_at, p_signature);
+  perform identity.require_signer(p_principal, 'executor_dot991', p_key_id, p_signed_at, p_signature);
   -- Asked before the work as well as after it: a missing approval or a stale chain should not cost ten thousand rows. Entries
   -- before chains: the cut of a blocker holds its entry and wants the chain, while this one would hold the chain and want the entry.
   perform cutter_governance.require_allowed(v_entry, 'cut_applied', 'executor_dot991', 'cut', p_principal,

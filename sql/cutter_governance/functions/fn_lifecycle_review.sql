@@ -29,7 +29,7 @@ begin
     end if;
     return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', jsonb_build_object('review_decision_id', p_review_decision_id));
   end if;
-  perform cutter_governance.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
+  perform identity.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
   if v_entry.status <> 'verified_complete' or v_entry.started_by = p_principal then
     perform internal.refuse(internal.problem('RC018', jsonb_build_object(
       'entry_id', p_entry_id, 'status', v_entry.status, 'marked_by', v_entry.started_by, 'reviewer', p_principal)));

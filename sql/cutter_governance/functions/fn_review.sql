@@ -33,7 +33,7 @@ begin
   if p_manifest_digest is null or p_envelope_id is null or p_review_decision_id is null or p_tool_revision is null then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_decision_payload, 'stored', null)));
   end if;
-  perform cutter_governance.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
+  perform identity.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
   if v_head.review_decision_id is distinct from p_prior_review_decision_id then
     perform internal.refuse(internal.problem('RC008', jsonb_build_object(
       'entry_id', p_entry_id, 'prior', p_prior_review_decision_id, 'newest', v_head.review_decision_id)));

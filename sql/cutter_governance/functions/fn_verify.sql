@@ -42,7 +42,7 @@ begin
   if p_verify_result_id is null or p_signature_id is null or p_tool_revision is null then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_signature_payload, 'stored', null)));
   end if;
-  perform cutter_governance.require_signer(p_principal, 'verifier_dot992', p_key_id, p_signed_at, p_signature);
+  perform identity.require_signer(p_principal, 'verifier_dot992', p_key_id, p_signed_at, p_signature);
   perform cutter_governance.lock_change_set('cut_request', p_entry_id);
   select c.* into v_set from cutter_governance.cut_change_set c
    where c.decision_backlog_entry_id = p_entry_id and c.change_kind = 'apply' and c.change_set_id = p_change_set_id;

@@ -18,7 +18,7 @@ use crate::tables::{
 };
 
 const ROOMS: &str =
-    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance')";
+    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb')";
 
 /// Made by `internal.generate_dispatchers`, so there is no file of theirs.
 const GENERATED: [&str; 8] = [

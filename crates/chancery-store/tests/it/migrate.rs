@@ -6,7 +6,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 const ROOMS: &str =
-    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance')";
+    "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb')";
 
 /// A database with nothing of ours in it.
 async fn bare() -> TestDb {

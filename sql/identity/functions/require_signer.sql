@@ -1,6 +1,6 @@
 -- promise: who signs holds the class behind this login, with a live key of its own, now.
 -- refuses with: RI001–RI008, RC010
-create or replace function cutter_governance.require_signer(p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint, p_signature bytea) returns void
+create or replace function identity.require_signer(p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint, p_signature bytea) returns void
 language plpgsql stable
 as $$
 declare
@@ -15,7 +15,7 @@ begin
     v_problems := internal.problem('RI008', jsonb_build_object('principal', p_principal, 'kind', v_principal.kind));
   end if;
   if v_problems = '[]' then
-    v_problems := coalesce(cutter_governance.signed_time_problem(p_signed_at), '[]');
+    v_problems := coalesce(identity.signed_time_problem(p_signed_at), '[]');
   end if;
   if v_problems <> '[]' then
     perform internal.refuse(v_problems);

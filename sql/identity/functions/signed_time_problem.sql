@@ -1,5 +1,5 @@
 -- promise: a signature's own time is close to the database's; its facts when it is not.
-create or replace function cutter_governance.signed_time_problem(p_signed_at bigint) returns jsonb
+create or replace function identity.signed_time_problem(p_signed_at bigint) returns jsonb
 language sql stable
 as $$
   select internal.problem('RC010', jsonb_build_object('signed_at', p_signed_at, 'now', internal.micros(n.now), 'max_skew_seconds', (c.value #>> '{}')::integer))
