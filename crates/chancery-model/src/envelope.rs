@@ -78,6 +78,17 @@ impl Statement {
         Self { payload_type: LANE_PAYLOAD_TYPE, payload: payload.into() }
     }
 
+    /// A request for approval or a vote on one; the payload is [`crate::approval::request_payload`] or
+    /// [`crate::approval::vote_payload`], or the stored text.
+    pub fn approval(payload: impl Into<String>) -> Self {
+        Self { payload_type: "application/vnd.chancery.approval.v1+json", payload: payload.into() }
+    }
+
+    /// A signature under a revision; the payload is [`crate::kb::signature_payload`], or the stored text.
+    pub fn kb(payload: impl Into<String>) -> Self {
+        Self { payload_type: "application/vnd.chancery.kb.v1+json", payload: payload.into() }
+    }
+
     /// What is signed.
     pub fn payload(&self) -> &str {
         &self.payload

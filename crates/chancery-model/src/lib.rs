@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod approval;
 pub mod canonical;
 pub mod chain;
 pub mod cutter;
 pub mod envelope;
 pub mod evidence;
+pub mod kb;
 pub mod machine;
 pub mod reference;
 pub mod refusal;
