@@ -101,6 +101,8 @@ pub struct MachineRow {
     pub transitions: i64,
     pub guards_not_registered: Value,
     pub definition: Value,
+    /// Hex.
+    pub definition_sha256: String,
 }
 
 /// A run of a custom machine, with the rows that lead on from where it is.
@@ -130,6 +132,19 @@ pub struct WayOn {
     pub trigger: String,
     pub guards: Option<String>,
     pub audit: bool,
+    pub transition_id: String,
+    /// It waits for an approval and cannot fire yet.
+    pub proposed: bool,
+}
+
+/// What an activation answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Activated {
+    pub transition_id: String,
+    pub proposed: bool,
+    pub approval_id: Uuid,
+    /// Done before; nothing was done twice.
+    pub replayed: bool,
 }
 
 /// A line of a run's history.
@@ -152,7 +167,7 @@ pub struct HistoryRow {
     pub hash: String,
 }
 
-const ISO: &str = r#"YYYY-MM-DD"T"HH24:MI:SS.US"Z""#;
+pub(crate) const ISO: &str = r#"YYYY-MM-DD"T"HH24:MI:SS.US"Z""#;
 
 impl Store {
     /// Makes one move.
@@ -283,6 +298,28 @@ impl Store {
         decode(applied)
     }
 
+    /// Lets a proposed transition fire, by its approval.
+    ///
+    /// # Errors
+    /// `Refused` with the problem; then nothing changed.
+    pub async fn fn_transition_activate(
+        &self,
+        transition_id: &str,
+        approval_id: Uuid,
+        principal: &str,
+        actor_class: &str,
+    ) -> Result<Activated, Error> {
+        let activated: Value =
+            sqlx::query_scalar("select fsm.fn_transition_activate($1, $2, $3, $4)")
+                .bind(transition_id)
+                .bind(approval_id)
+                .bind(principal)
+                .bind(actor_class)
+                .fetch_one(&self.pool)
+                .await?;
+        decode(activated)
+    }
+
     /// The registry.
     ///
     /// # Errors
@@ -290,7 +327,7 @@ impl Store {
     pub async fn machines(&self) -> Result<Vec<MachineRow>, Error> {
         let rows = sqlx::query(
             "select state_machine_id, scope, name, version, active, description, initial_state, states, transitions,
-                    guards_not_registered, definition
+                    guards_not_registered, definition, definition_sha256
                from fsm.v_machine order by scope, name, string_to_array(substring(version from '^[0-9.]+'), '.')::int[]",
         )
         .fetch_all(&self.pool)
@@ -298,6 +335,7 @@ impl Store {
         rows.iter()
             .map(|row| {
                 Ok(MachineRow {
+                    definition_sha256: row.try_get("definition_sha256")?,
                     state_machine_id: row.try_get("state_machine_id")?,
                     scope: row.try_get("scope")?,
                     name: row.try_get("name")?,

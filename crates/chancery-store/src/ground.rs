@@ -52,8 +52,18 @@ const QUERIES: &[&str] = &[
       where n.nspname = any($1) and c.relkind in ('r', 'p') and r.rolcanlogin",
 ];
 
-const ROOMS: &[&str] =
-    &["internal", "config", "identity", "event", "fsm", "audit", "iu", "cutter_governance", "approval", "kb"];
+const ROOMS: &[&str] = &[
+    "internal",
+    "config",
+    "identity",
+    "event",
+    "fsm",
+    "audit",
+    "iu",
+    "cutter_governance",
+    "approval",
+    "kb",
+];
 
 impl Store {
     /// Looks at the ground. An empty list of failures means that it is safe to work.

@@ -1,11 +1,13 @@
 #![doc = include_str!("../README.md")]
 
+pub mod approval;
 pub mod cutter;
 pub mod event;
 pub mod fsm;
 pub mod ground;
 pub mod identity;
 pub mod iu;
+pub mod kb;
 pub mod managed;
 
 mod audit;

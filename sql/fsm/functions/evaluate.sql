@@ -79,7 +79,8 @@ begin
       end if;
     end if;
     if v_proposed then
-      v_verdict.problems := v_verdict.problems || internal.problem('RS011', jsonb_build_object('transition', v_label));
+      v_verdict.problems := v_verdict.problems || internal.problem('RS011', jsonb_build_object(
+        'transition', v_label, 'transition_id', v_verdict.transition_id));
     end if;
     -- Most events carry no extension, and most schemas ask for none.
     if v_verdict.event_type is not null and (v_needs_payload or v_verdict.payload <> '{}') then
