@@ -12,7 +12,9 @@ create table kb.revision (
   created_at timestamptz not null,
   row_digest bytea not null,
   primary key (path, revision),
-  constraint kb_path_is_a_path check (path ~ '^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$' and length(path) <= 400),
+  constraint kb_path_is_a_path check (path ~ '^[a-z0-9][a-z0-9._-]{0,199}(/[a-z0-9][a-z0-9._-]{0,199})*$' and length(path) <= 400),
+  -- Exported, a document is PATH.md with PATH/1.md, PATH/1.json … beside it: no other document lies where one of these is a folder.
+  constraint kb_path_can_be_a_file check (path !~ '\.md/|(^|/)[0-9]+\.(md|json)(/|$)'),
   constraint kb_kind_is_a_word check (kind ~ '^[a-z][a-z0-9_]*$'),
   constraint kb_revision_is_positive check (revision >= 1),
   constraint kb_body_is_what_its_digest_says check (sha256 = sha256(convert_to(body, 'UTF8')))

@@ -1,7 +1,7 @@
 -- promise: the text is the newest revision of its path. The text that is there already stays that revision: nothing is written.
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review
 -- locks: the path (advisory)
--- refuses with: RA020 the path, kind or text, RA021 somebody wrote meanwhile, RI001–RI004
+-- refuses with: RA020 the path, kind or text, RA021 somebody wrote meanwhile, RI001–RI004, RS025
 create or replace function kb.fn_kb_put(
   p_path text, p_kind text, p_body text, p_expected_revision integer, p_principal text, p_actor_class text
 ) returns jsonb
@@ -12,7 +12,8 @@ declare
   v_head kb.revision;
 begin
   perform identity.require_actor(p_principal, p_actor_class);
-  if p_path is null or p_path !~ '^[a-z0-9][a-z0-9._-]*(/[a-z0-9][a-z0-9._-]*)*$' or length(p_path) > 400 or p_kind is null
+  if p_path is null or p_path !~ '^[a-z0-9][a-z0-9._-]{0,199}(/[a-z0-9][a-z0-9._-]{0,199})*$' or length(p_path) > 400
+     or p_path ~ '\.md/|(^|/)[0-9]+\.(md|json)(/|$)' or p_kind is null
      or p_kind !~ '^[a-z][a-z0-9_]*$' or coalesce(p_body, '') = '' or octet_length(p_body) > v_max then
     perform internal.refuse(internal.problem('RA020', jsonb_build_object(
       'path', p_path, 'kind', p_kind, 'bytes', octet_length(p_body), 'max_bytes', v_max)));
