@@ -1,6 +1,7 @@
 -- promise: the request stands, signed by who asks; the same id with the same request gives it again.
 -- callers: chancery_app, cutter_exec, cutter_review
--- refuses with: RA001 what is asked is malformed, RA008 the id stands for another request, RC007, RC010, RI001–RI008
+-- locks: the request (advisory), so that the same request twice at once is one
+-- refuses with: RA001 what is asked is malformed, RA008 the id stands for another request, RC007, RC010, RI001–RI008, RS025
 create or replace function approval.fn_approval_request(
   p_approval_id uuid, p_kind text, p_subject_ref text, p_subject_digest bytea, p_risk text, p_title text, p_facts jsonb, p_expires_at bigint,
   p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint, p_payload text, p_signature bytea
@@ -13,6 +14,8 @@ declare
   v_request approval.approval_request;
   v_ranks constant text[] := '{low,medium,high}';
 begin
+  perform fsm.require_fresh_reads();
+  perform pg_advisory_xact_lock(hashtextextended('approval:' || p_approval_id, 0));
   select r.* into v_existing from approval.approval_request r where r.approval_id = p_approval_id;
   if found then
     if v_existing.request_payload is distinct from p_payload then
@@ -25,8 +28,8 @@ begin
   -- A request may ask for more care than its kind demands, never for less.
   if v_kind.kind is null or p_approval_id is null or coalesce(btrim(p_subject_ref), '') = '' or coalesce(btrim(p_title), '') = ''
      or jsonb_typeof(p_facts) is distinct from 'object' or not coalesce(array_position(v_ranks, p_risk) >= array_position(v_ranks, v_kind.risk), false)
-     or p_expires_at is null or internal.from_micros(p_expires_at) <= internal.now()
-     or internal.from_micros(p_expires_at) > internal.now() + v_kind.max_ttl_seconds * interval '1 second' then
+     or p_expires_at is null or p_expires_at <= internal.micros(internal.now())
+     or p_expires_at > internal.micros(internal.now()) + v_kind.max_ttl_seconds * 1000000::bigint then
     perform internal.refuse(internal.problem('RA001', jsonb_build_object(
       'kind', p_kind, 'known_kinds', (select jsonb_agg(k.kind order by k.kind) from approval.approval_kind k), 'subject_ref', p_subject_ref,
       'risk', p_risk, 'least_risk', v_kind.risk, 'expires_at', p_expires_at, 'max_ttl_seconds', v_kind.max_ttl_seconds)));

@@ -2,7 +2,8 @@
 --          first answer again.
 -- callers: chancery_app, cutter_review
 -- locks: the request (advisory)
--- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, RC007, RC010, RI001–RI008
+-- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, or its id is taken, RC007, RC010,
+--               RI001–RI008, RS025
 create or replace function approval.fn_approval_vote(
   p_vote_id uuid, p_approval_id uuid, p_decision text, p_rationale text, p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint,
   p_payload text, p_signature bytea
@@ -21,7 +22,7 @@ begin
   if not found then
     perform internal.refuse(internal.problem('RA002', jsonb_build_object('approval_id', p_approval_id)));
   end if;
-  if exists (select from approval.approval_vote v where v.vote_id = p_vote_id and v.vote_payload = p_payload) then
+  if exists (select from approval.approval_vote v where v.vote_id = p_vote_id and v.approval_id = p_approval_id and v.vote_payload = p_payload) then
     return approval.report(p_approval_id) || '{"replayed": true}';
   end if;
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);

@@ -22,8 +22,6 @@ begin
   v_state := approval.state(p_approval_id);
   if v_state <> 'approved' then
     return internal.problem('RA006', approval.report(p_approval_id) - 'title' - 'request_digest');
-  elsif v_request.expires_at <= internal.now() then
-    return internal.problem('RA006', jsonb_build_object('approval_id', p_approval_id, 'state', 'expired'));
   end if;
   return null;
 end

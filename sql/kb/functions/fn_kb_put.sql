@@ -13,7 +13,7 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   if p_path is null or p_path !~ '^[a-z0-9][a-z0-9._-]{0,199}(/[a-z0-9][a-z0-9._-]{0,199})*$' or length(p_path) > 400
-     or p_path ~ '\.md/|(^|/)[0-9]+\.(md|json)(/|$)' or p_kind is null
+     or p_path ~ '[.]md/|(^|/)[0-9]+[.](md|json)(/|$)' or p_kind is null
      or p_kind !~ '^[a-z][a-z0-9_]*$' or coalesce(p_body, '') = '' or octet_length(p_body) > v_max then
     perform internal.refuse(internal.problem('RA020', jsonb_build_object(
       'path', p_path, 'kind', p_kind, 'bytes', octet_length(p_body), 'max_bytes', v_max)));

@@ -1,6 +1,8 @@
 -- promise: the principal's signature stands under exactly this revision, once with each meaning.
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review
--- refuses with: RA022 no such revision, RC007 what was signed is not what would be stored, RC010, RI001–RI008
+-- locks: the path (advisory), so that the same signature twice at once is one
+-- refuses with: RA022 no such revision, RC007 what was signed is not what would be stored, RC010, RC015 the id stands under something else,
+--               RI001–RI008, RS025
 create or replace function kb.fn_kb_sign(
   p_signature_id uuid, p_path text, p_revision integer, p_meaning text, p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint,
   p_payload text, p_signature bytea
@@ -12,6 +14,8 @@ declare
   v_existing uuid;
   v_payload text;
 begin
+  perform fsm.require_fresh_reads();
+  perform pg_advisory_xact_lock(hashtextextended('kb.path:' || p_path, 0));
   select r.* into v_revision from kb.revision r where r.path = p_path and r.revision = p_revision;
   if not found or coalesce(btrim(p_meaning), '') = '' then
     perform internal.refuse(internal.problem('RA022', jsonb_build_object('path', p_path, 'revision', p_revision, 'meaning', p_meaning)));
@@ -23,8 +27,11 @@ begin
   end if;
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);
   v_payload := kb.signature_payload(p_signature_id, p_path, p_revision, v_revision.sha256, p_meaning, p_principal, p_key_id, p_signed_at);
-  if v_payload is distinct from p_payload then
+  if p_signature_id is null or v_payload is distinct from p_payload then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_payload, 'stored', v_payload)));
+  end if;
+  if exists (select from kb.revision_signature s where s.signature_id = p_signature_id) then
+    perform internal.refuse(internal.problem('RC015', jsonb_build_object('signature_id', p_signature_id)));
   end if;
   insert into kb.revision_signature (
     signature_id, path, revision, signer, meaning, key_id, signature_payload, signature, signed_at, recorded_at)
