@@ -9,6 +9,7 @@ use sqlx::postgres::{PgConnection, PgDatabaseError};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
+use crate::approval_world::Panel;
 use crate::cutter_world::World;
 use crate::session::{Isolation, Session};
 use crate::support::{a_move, check, codes, draft, letters, post, start};
@@ -29,7 +30,9 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     store.fn_event_validation_record("letter.posted", "RE002", &json!({})).await.expect("a record");
     let world = World::on(db).await;
     world.live().await;
-    (world.db, store, run)
+    let panel = Panel::on(world.db).await;
+    panel.live().await;
+    (panel.db, store, run)
 }
 
 /// Puts a row into the outbox's default partition: an event of a day that has none of its own.
@@ -97,7 +100,7 @@ pub(crate) fn is_refusal(sqlstate: &str) -> bool {
 
 /// Every way to write a table without its door. Row triggers say nothing about a table without rows: there, what the
 /// catalogue says must do.
-async fn hand_writes(admin: &mut PgConnection, tables: &[String]) -> Vec<String> {
+pub(crate) async fn hand_writes(admin: &mut PgConnection, tables: &[String]) -> Vec<String> {
     let mut statements = Vec::new();
     for table in tables {
         let columns: Vec<String> = sqlx::query_scalar(
@@ -145,7 +148,10 @@ async fn hand_writes(admin: &mut PgConnection, tables: &[String]) -> Vec<String>
 }
 
 /// Tries everything and answers with what went through, or failed for another reason than a refusal.
-async fn not_refused(connection: &mut PgConnection, statements: &[String]) -> Vec<String> {
+pub(crate) async fn not_refused(
+    connection: &mut PgConnection,
+    statements: &[String],
+) -> Vec<String> {
     let mut found = Vec::new();
     for statement in statements {
         match attempt(connection, statement).await {
@@ -158,7 +164,7 @@ async fn not_refused(connection: &mut PgConnection, statements: &[String]) -> Ve
 }
 
 /// A table that others refer to cannot be emptied alone, whoever asks; only with CASCADE does the attempt get to the triggers.
-fn without_key_violations(found: Vec<String>) -> Vec<String> {
+pub(crate) fn without_key_violations(found: Vec<String>) -> Vec<String> {
     found
         .into_iter()
         .filter(|line| !(line.starts_with("truncate") && line.ends_with(": 0A000")))

@@ -1,5 +1,9 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
+mod approval;
+mod approval_by_hand;
+mod approval_use;
+mod approval_world;
 mod archive;
 mod canonical;
 mod catalogue;
@@ -14,6 +18,7 @@ mod differential;
 mod engine;
 mod hardening;
 mod identity;
+mod kb;
 mod locking;
 mod logins;
 mod matrix;

@@ -4,6 +4,9 @@ use sqlx::postgres::PgConnection;
 
 /// Append-only for everyone, the role of the doors included.
 pub(crate) const HISTORY: &[&str] = &[
+    "approval.approval_request",
+    "approval.approval_use",
+    "approval.approval_vote",
     "cutter_governance.cut_change_set",
     "cutter_governance.cut_change_set_affected_row",
     "cutter_governance.decision_backlog_dependency",
@@ -22,6 +25,8 @@ pub(crate) const HISTORY: &[&str] = &[
     "iu.source_document",
     "iu.source_version",
     "iu.unit_edit_draft",
+    "kb.revision",
+    "kb.revision_signature",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
@@ -36,6 +41,8 @@ pub(crate) const FACTS: &[&str] = &[
 
 /// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.
 pub(crate) const RULES: &[&str] = &[
+    "approval.approval_kind",
+    "approval.quorum_rule",
     "audit.evidence_def",
     "config.dot_config",
     "config.message",
