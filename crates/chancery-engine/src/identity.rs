@@ -8,8 +8,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
-use chancery_store::Store;
 use chancery_store::identity::SigningKey as RegisteredKey;
+use chancery_store::{Role, Store};
 use ed25519_dalek::SigningKey;
 use uuid::Uuid;
 use zeroize::Zeroizing;
@@ -127,6 +127,50 @@ impl Keystore {
             .find(|id| is_live(id))
             .or_else(|| ours.iter().rev().find(|id| is_known(id)));
         chosen.map(|id| self.read(principal, *id)).transpose()
+    }
+}
+
+/// The login that acts for a class, as installations have it. It decides nothing: the database knows better.
+pub fn login_of(actor_class: &str) -> Role {
+    match actor_class {
+        "executor_dot991" => Role::CutterExec,
+        "verifier_dot992" => Role::CutterVerify,
+        "review_authority" => Role::CutterReview,
+        _ => Role::App,
+    }
+}
+
+/// The class that a principal acts in when none was named: of those that make a difference, the only one that it holds; where none
+/// of them does, one behind the login of people and loops, or else any. Nothing at all for somebody who has none.
+///
+/// # Errors
+/// When it holds several that make a difference: then only the caller can say.
+pub async fn acting_class(
+    store: &Store,
+    principal: &str,
+    that_matter: &[&str],
+) -> Result<String, Error> {
+    let principals = store.principals().await?;
+    let held: &[String] =
+        principals.iter().find(|p| p.name == principal).map_or(&[], |p| &p.actor_classes);
+    let fitting: Vec<&str> =
+        held.iter().map(String::as_str).filter(|class| that_matter.contains(class)).collect();
+    match fitting.as_slice() {
+        [only] => Ok((*only).to_owned()),
+        [] => {
+            // An observer has no login to act behind.
+            let acting = || held.iter().filter(|class| *class != "observer");
+            let of_the_app = acting().find(|class| login_of(class) == Role::App);
+            Ok(of_the_app
+                .or_else(|| acting().next())
+                .or_else(|| held.first())
+                .cloned()
+                .unwrap_or_default())
+        }
+        several => Err(Error::Ambiguous(format!(
+            "{principal} holds several classes that may do this ({}); choose one with --class",
+            several.join(", ")
+        ))),
     }
 }
 

@@ -1,10 +1,12 @@
 #![doc = include_str!("../README.md")]
 
+pub mod approval;
 pub mod audit;
 pub mod cutter;
 pub mod event;
 pub mod identity;
 pub mod iu;
+pub mod kb;
 pub mod registry;
 pub mod run;
 

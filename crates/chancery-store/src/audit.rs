@@ -232,6 +232,19 @@ impl Snapshot {
         .await?)
     }
 
+    /// What an approval needs, by its risk: sovereigns, reviewers, approving votes, and how many may be against it.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn quorum_rules(&mut self) -> Result<Vec<(String, [i32; 4])>, Error> {
+        let rules: Vec<(String, i32, i32, i32, i32)> = sqlx::query_as(
+            "select risk, sovereigns, reviewers, approvals, rejects_allowed from approval.v_quorum_rule order by risk",
+        )
+        .fetch_all(&mut *self.transaction)
+        .await?;
+        Ok(rules.into_iter().map(|(risk, s, r, a, n)| (risk, [s, r, a, n])).collect())
+    }
+
     /// The columns of evidence tables (`room.table`), each read through its raw view; in the order of the names.
     ///
     /// # Errors

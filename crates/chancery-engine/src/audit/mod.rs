@@ -5,7 +5,7 @@
 //! (`rows`), wherever these came from.
 //!
 //! Start reading at `log` (what holds for every run), then `entry` (what each move of an entry wrote), `manifest`, `lane`,
-//! `verification` and `unit`; `whole` has what only shows when everything is looked at.
+//! `verification` and `unit`; `approval` and `kb` are rooms of their own; `whole` has what only shows when everything is looked at.
 //!
 //! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
 //! transitions there are by the machine file in the binary; the audited database is asked for columns, and for nothing else.
@@ -23,6 +23,9 @@ mod lane;
 mod manifest;
 mod unit;
 mod verification;
+
+mod approval;
+mod kb;
 
 mod bundle;
 mod whole;
@@ -69,6 +72,24 @@ pub async fn verify(
     let mut reader = log::Reader { snapshot: &mut snapshot, entry: &shapes[0] };
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
+    signers.tell(&mut report);
+    Ok(report)
+}
+
+/// Looks at the knowledge base alone: every text is what its digest says, every signature under it is its signer's. With a path, at
+/// that document.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn verify_kb(store: &Store, path: Option<&str>, pins: Pins) -> Result<Report, Error> {
+    let mut snapshot = store.snapshot().await?;
+    let mut signers = Signers::read(&mut snapshot, pins).await?;
+    let mut report = Report::default();
+    let mut source = rows::Source::database(&mut snapshot).await?;
+    match path {
+        Some(path) => kb::verify_one(&mut source, path, &mut signers, &mut report).await?,
+        None => kb::verify(&mut source, &mut signers, &mut report, &mut |_| ()).await?,
+    }
     signers.tell(&mut report);
     Ok(report)
 }

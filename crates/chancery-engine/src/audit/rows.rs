@@ -97,6 +97,9 @@ const INDEXED: &[(&str, &[&str])] = &[
     (table::CHANGE_SET, &["change_set_id", "decision_backlog_entry_id"]),
     (table::AFFECTED, &["change_set_id"]),
     (table::RESULT, &["change_set_id"]),
+    (table::REQUEST, &["approval_id"]),
+    (table::VOTE, &["approval_id"]),
+    (table::USE, &["approval_id"]),
 ];
 
 /// Rows by table, and the log of runs.

@@ -21,6 +21,11 @@ pub(super) const SIGNATURE: &str = "cutter_governance.dot_pair_signature";
 pub(super) const CHANGE_SET: &str = "cutter_governance.cut_change_set";
 pub(super) const AFFECTED: &str = "cutter_governance.cut_change_set_affected_row";
 pub(super) const RESULT: &str = "cutter_governance.verify_result";
+pub(super) const REQUEST: &str = "approval.approval_request";
+pub(super) const VOTE: &str = "approval.approval_vote";
+pub(super) const USE: &str = "approval.approval_use";
+pub(super) const REVISION: &str = "kb.revision";
+pub(super) const UNDER: &str = "kb.revision_signature";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -154,6 +159,34 @@ pub(super) const ALL: &[Table] = &[
                   prior_verify_result_id review_decision_id rollback_change_set_id_triggered row_digest state \
                   tool_revision_match verdict verified_at verified_by verifier_signature_id verifier_tool_revision \
                   verify_digest verify_kind verify_result_id",
+    },
+    Table {
+        name: REQUEST,
+        key: &[("approval_id", "uuid")],
+        columns: "approval_id expires_at facts key_id kind proposer request_payload requested_at risk row_digest \
+                  signature signed_at subject_digest subject_kind subject_ref title",
+    },
+    Table {
+        name: VOTE,
+        key: &[("vote_id", "uuid")],
+        columns: "approval_id counted_as decision key_id rationale row_digest signature signed_at vote_id vote_payload \
+                  vote_seq voted_at voter",
+    },
+    Table {
+        name: USE,
+        key: &[("approval_id", "uuid")],
+        columns: "approval_id row_digest used_at used_by used_for_kind used_for_ref",
+    },
+    Table {
+        name: REVISION,
+        key: &[("path", "text"), ("revision", "integer")],
+        columns: "author body created_at kind path revision row_digest sha256",
+    },
+    Table {
+        name: UNDER,
+        key: &[("signature_id", "uuid")],
+        columns: "key_id meaning path recorded_at revision row_digest signature signature_id signature_payload \
+                  signed_at signer",
     },
 ];
 

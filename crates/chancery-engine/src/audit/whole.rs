@@ -11,6 +11,7 @@ use super::report::{Mismatch, Report};
 use super::rows::{Row, Rows, Source, swept_by};
 use super::signers::Signers;
 use super::table;
+use super::{approval, kb};
 use crate::Error;
 
 /// What is held in memory at once: so many entries, units and bytes of sources, or one entry that has more.
@@ -36,6 +37,8 @@ const PARENTS: &[(&str, &str, &str, &str)] = &[
     (table::LIFECYCLE, "unit_id", table::UNIT, "id"),
     (table::DRAFT, "unit_id", table::UNIT, "id"),
     (table::DRAFT, "base_version_id", table::VERSION, "id"),
+    (table::VOTE, "approval_id", table::REQUEST, "approval_id"),
+    (table::USE, "approval_id", table::REQUEST, "approval_id"),
 ];
 
 /// What the entries say about things that several of them share.
@@ -47,7 +50,7 @@ struct Tally {
     signatures: HashSet<Uuid>,
 }
 
-/// Looks at everything the cutter has written.
+/// Looks at everything that is evidence besides the log.
 pub(super) async fn verify(
     snapshot: &mut Snapshot,
     signers: &mut Signers,
@@ -76,6 +79,8 @@ pub(super) async fn verify(
     }
     by_hand(&mut source, signers, report).await?;
     sources(&mut source, signers, report, progress).await?;
+    approval::verify(&mut source, signers, report, progress).await?;
+    kb::verify(&mut source, signers, report, progress).await?;
     let (snapshot, shapes) = source.reader();
     let mut reader = Reader { snapshot, shapes };
     reader.plain(table::DOCUMENT, report).await?;
@@ -347,7 +352,7 @@ impl Reader<'_> {
     }
 }
 
-fn found(
+pub(super) fn found(
     table: &'static str,
     key: String,
     run_id: Option<Uuid>,

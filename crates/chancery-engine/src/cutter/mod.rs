@@ -52,7 +52,7 @@ pub const VERIFIER_TOOL: &str = concat!("chancery-verifier/", env!("CARGO_PKG_VE
     clippy::disallowed_methods,
     reason = "it decides nothing: the database compares it with its own time"
 )]
-fn now_micros() -> i64 {
+pub(crate) fn now_micros() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("the clock is past 1970");
     i64::try_from(since.as_micros()).expect("the clock is before the year 290000")
 }

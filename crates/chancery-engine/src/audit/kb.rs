@@ -1,0 +1,149 @@
+//! Documents of the knowledge base and the signatures under them.
+
+use std::collections::HashMap;
+
+use chancery_model::envelope::Statement;
+use chancery_model::kb::{Signature, signature_payload};
+use chancery_store::RawRow;
+use sha2::{Digest as _, Sha256};
+
+use super::report::Report;
+use super::rows::{Row, Source};
+use super::signers::{Signed, Signers};
+use super::table::{self, REVISION, UNDER};
+use super::whole::found;
+use crate::Error;
+
+/// Texts are long: few revisions at a time, many signatures.
+const REVISIONS: i64 = 16;
+const SIGNATURES: i64 = 1_000;
+
+/// Digests of the texts that were seen, by path and number.
+type Digests = HashMap<(String, i64), [u8; 32]>;
+
+/// Looks at every revision, then at every signature.
+pub(super) async fn verify(
+    source: &mut Source<'_>,
+    signers: &mut Signers,
+    report: &mut Report,
+    progress: &mut impl FnMut(&Report),
+) -> Result<(), Error> {
+    let mut look = Look { signers, report, digests: Digests::new(), last: None };
+    for (table, limit) in [(REVISION, REVISIONS), (UNDER, SIGNATURES)] {
+        let (snapshot, shapes) = source.reader();
+        let key = table::key_of(table);
+        let mut after: Option<Vec<String>> = None;
+        loop {
+            let page = snapshot.evidence_page(&shapes[table], key, after.as_deref(), limit).await?;
+            let Some(last) = page.last() else { break };
+            let last = Row { table, raw: last };
+            after = Some(key.iter().map(|(column, _)| last.text(column).to_owned()).collect());
+            look.at(table, &page);
+            progress(look.report);
+        }
+    }
+    Ok(())
+}
+
+/// Looks at one document.
+pub(super) async fn verify_one(
+    source: &mut Source<'_>,
+    path: &str,
+    signers: &mut Signers,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let (snapshot, shapes) = source.reader();
+    let mut look = Look { signers, report, digests: Digests::new(), last: None };
+    for table in [REVISION, UNDER] {
+        let names = [path.to_owned()];
+        let mut rows = snapshot.evidence_named(&shapes[table], "path", &names).await?;
+        rows.sort_by_key(|raw| Row { table, raw }.number("revision"));
+        look.at(table, &rows);
+    }
+    Ok(())
+}
+
+struct Look<'a> {
+    signers: &'a mut Signers,
+    report: &'a mut Report,
+    digests: Digests,
+    /// The revision before: its path and number.
+    last: Option<(String, i64)>,
+}
+
+impl Look<'_> {
+    fn at(&mut self, table: &'static str, rows: &[RawRow]) {
+        for raw in rows {
+            let row = Row { table, raw };
+            *self.report.evidence.entry(table).or_default() += 1;
+            if row.digest() != Some(row.expected_digest()) {
+                let what = "a column of the row was changed after it was written";
+                self.wrong(row, "digest_is_of_the_row", what);
+            }
+            if table == REVISION { self.revision(row) } else { self.signature(row) }
+        }
+    }
+
+    fn wrong(&mut self, row: Row<'_>, rule: &'static str, what: impl Into<String>) {
+        self.report.found(found(row.table, row.key(), None, rule, what));
+    }
+
+    /// A revision's text is what its digest says, and it follows the one before it.
+    fn revision(&mut self, row: Row<'_>) {
+        let digest: [u8; 32] = Sha256::digest(row.text("body").as_bytes()).into();
+        if row.sha256("sha256") != Some(digest) {
+            let what = format!("the text has the digest {}", hex::encode(digest));
+            self.wrong(row, "text_is_what_its_digest_says", what);
+        }
+        let (path, number) = (row.text("path"), row.number("revision").unwrap_or_default());
+        let before = self.last.as_ref().filter(|(of, _)| of == path).map_or(0, |(_, n)| *n);
+        if number != before + 1 {
+            let what = format!("revision {number} follows {before}");
+            self.wrong(row, "revisions_are_numbered", what);
+        }
+        if !self.signers.principals.contains_key(row.text("author")) {
+            self.wrong(row, "author_is_known", format!("{} is nobody", row.text("author")));
+        }
+        self.digests.insert((path.to_owned(), number), digest);
+        self.last = Some((path.to_owned(), number));
+    }
+
+    /// A signature is its signer's, under the text that stands there.
+    fn signature(&mut self, row: Row<'_>) {
+        const RULE: &str = "signed_is_what_is_stored";
+        let number = row.number("revision").unwrap_or_default();
+        let digest = self.digests.get(&(row.text("path").to_owned(), number)).copied();
+        let Some(digest) = digest else {
+            self.wrong(row, "row_has_an_origin", "there is no such revision");
+            return;
+        };
+        let payload = signature_payload(&Signature {
+            signature_id: row.id("signature_id"),
+            path: row.text("path"),
+            revision: i32::try_from(number).unwrap_or_default(),
+            sha256: &digest,
+            meaning: row.text("meaning"),
+            principal: row.text("signer"),
+            key_id: row.id("key_id"),
+            signed_at: row.number("signed_at").unwrap_or_default(),
+        });
+        if payload != row.text("signature_payload") {
+            self.wrong(row, RULE, "what was signed is not what the rows say");
+        }
+        let bytes = row.bytes("signature").unwrap_or_default();
+        let recorded_at = row.number("recorded_at").unwrap_or_default();
+        let signed = Signed {
+            principal: row.text("signer"),
+            key_id: row.id("key_id"),
+            signature: &bytes,
+            // A clock that is a little ahead does not bring a signature behind the end of its key.
+            at: row.number("signed_at").unwrap_or_default().min(recorded_at),
+            recorded_at,
+        };
+        let statement = Statement::kb(row.text("signature_payload"));
+        match self.signers.check(&statement, &signed, "signature") {
+            Ok(()) => self.report.signatures += 1,
+            Err(problem) => self.wrong(row, "signature_is_good", problem),
+        }
+    }
+}
