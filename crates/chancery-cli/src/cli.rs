@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, audit, cutter, db, demo, doc, doctor, key, machine, manual, principal, run, worker,
+    Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
+    run, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -99,6 +100,18 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery run start --machine purchase_approval --data '{\"amount\": 900}' --as alice"
     )]
     Run(run::Command),
+    /// Approvals: ask for one, vote, see where it stands
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery approval vote 0197… --approve --as carol"
+    )]
+    Approval(approval::Command),
+    /// The knowledge base: documents in revisions, signed, and as files
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery kb put handbook/onboarding onboarding.md --as alice"
+    )]
+    Kb(kb::Command),
     /// Documents: add, list, look at their units, give them back
     #[command(
         subcommand,
@@ -136,6 +149,8 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
         Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
         Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
+        Command::Approval(command) => Box::pin(approval::dispatch(context, command)).await,
+        Command::Kb(command) => Box::pin(kb::dispatch(context, command)).await,
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,

@@ -17,7 +17,7 @@ use crate::Context;
 use crate::doc::profile;
 use crate::entry::{self, Rules};
 use crate::failure::{Failure, Outcome};
-use crate::output::{count, watched};
+use crate::output::{count, digest, watched};
 use crate::session::Session;
 
 pub(crate) const EXAMPLES: &str = "\
@@ -184,19 +184,6 @@ pub(crate) struct List {
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
-}
-
-/// A SHA-256 in hex.
-fn digest(text: &str) -> Result<[u8; 32], String> {
-    let wrong = || "a digest is 64 hexadecimal digits, as --preview shows it".to_owned();
-    let mut digest = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return Err(wrong());
-    }
-    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
-        *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
-    }
-    Ok(digest)
 }
 
 impl Risk {

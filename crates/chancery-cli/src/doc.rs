@@ -134,7 +134,7 @@ async fn add(context: &mut Context, args: Add) -> Result<Outcome, Failure> {
     Ok(Outcome::Done)
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, Failure> {
+pub(crate) fn read(file: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
     let read = if file == Path::new("-") {
         std::io::stdin().read_to_end(&mut bytes)

@@ -6,12 +6,14 @@ mod failure;
 mod output;
 mod session;
 
+mod approval;
 mod audit;
 mod cutter;
 mod db;
 mod demo;
 mod doc;
 mod doctor;
+mod kb;
 mod key;
 mod machine;
 mod manual;
@@ -19,6 +21,7 @@ mod principal;
 mod run;
 mod worker;
 
+mod acting;
 mod address;
 mod document;
 mod entry;

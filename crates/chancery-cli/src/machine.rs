@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use chancery_engine::approval::activate_transition;
 use chancery_engine::registry::{self, Loaded};
 use chancery_model::machine::{Definition, Scope, diagram};
 use chancery_model::refusal::Code;
@@ -9,8 +10,10 @@ use chancery_store::fsm::MachineRow;
 use chancery_store::{Role, Store};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::Context;
+use crate::acting::Acting;
 use crate::failure::{Failure, Outcome};
 use crate::output::{pairs, table, yes_no};
 use crate::session::{Session, refusal};
@@ -39,6 +42,22 @@ Example:
     Show {
         /// A name (its active version, or else its newest) or an id such as purchase_approval@1.0.0
         name: String,
+    },
+    /// Let a proposed transition fire, by its approval
+    #[command(after_help = "\
+The transition's id stands in the refusal of a move along it, and in `chancery run show --json`.
+
+Example:
+  $ chancery machine activate-transition 'letter@1.0.0#post:draft>posted/reader' --approval 0197… --as alice")]
+    ActivateTransition {
+        /// The transition
+        transition: String,
+        /// The approval of exactly this transition
+        #[arg(long, value_name = "UUID")]
+        approval: Uuid,
+        /// The actor class to act in
+        #[arg(long, value_name = "CLASS")]
+        class: Option<String>,
     },
     /// Print a machine as a Markdown page with a diagram
     #[command(
@@ -72,6 +91,9 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Apply(args) => apply(context, &args).await,
         Command::List => list(context).await,
         Command::Show { name } => show(context, &name).await,
+        Command::ActivateTransition { transition, approval, class } => {
+            activate(context, &transition, approval, class.as_deref()).await
+        }
         Command::Diagram { what } => print_diagram(context, &what).await,
     }
 }
@@ -170,6 +192,21 @@ async fn show(context: &mut Context, name: &str) -> Result<Outcome, Failure> {
         ]);
         [head, states(&definition), transitions(&definition)].join("\n\n")
     })?;
+    Ok(Outcome::Done)
+}
+
+async fn activate(
+    context: &mut Context,
+    transition: &str,
+    approval: Uuid,
+    class: Option<&str>,
+) -> Result<Outcome, Failure> {
+    let Acting { store, actor, class } = Acting::open(context, class, &[], &[Role::App]).await?;
+    let done = activate_transition(&store, &actor.principal, &class, transition, approval).await?;
+    if !context.out.is_json() && done.replayed {
+        context.out.note("it was activated by this approval before; nothing was done twice");
+    }
+    context.out.answer(&done, || done.transition_id.clone())?;
     Ok(Outcome::Done)
 }
 

@@ -145,6 +145,20 @@ pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// A SHA-256 in hex, as an argument.
+pub(crate) fn digest(text: &str) -> Result<[u8; 32], String> {
+    let wrong = || "a digest is 64 hexadecimal digits".to_owned();
+    let mut digest = [0; 32];
+    // `from_str_radix` would take a sign.
+    if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(wrong());
+    }
+    for (byte, at) in digest.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).map_err(|_| wrong())?;
+    }
+    Ok(digest)
+}
+
 /// A number of things.
 pub(crate) fn count(n: usize, one: &str, many: &str) -> String {
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }

@@ -264,6 +264,9 @@ fn ways_on(run: &RunRow) -> String {
             if way.audit {
                 needs.push("evidence.audit_ref");
             }
+            if way.proposed {
+                needs.push("approval");
+            }
             vec![
                 way.to.clone(),
                 way.actor_class.clone(),
