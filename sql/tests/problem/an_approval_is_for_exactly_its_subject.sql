@@ -1,0 +1,29 @@
+-- claim: an approval that stands for exactly this has no problem; otherwise the first thing that differs is named.
+select identity.fn_principal_add(n, 'human', '{}') from unnest(array['ana', 'ben', 'cai', 'dua']) n;
+select identity.fn_key_register('0199a3f0-0000-7000-8000-000000000001', 'ana', decode(repeat('21', 32), 'hex'));
+-- Rows as the doors would leave them: what is asked here is the arithmetic.
+alter table approval.approval_request disable trigger user;
+alter table approval.approval_vote disable trigger user;
+alter table approval.approval_use disable trigger user;
+insert into approval.approval_request (approval_id, kind, subject_kind, subject_ref, risk, title, facts, proposer, requested_at, expires_at, key_id,
+                                       request_payload, signature, signed_at, row_digest)
+select ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'run_transition', 'run', 'r', risk, 'T', '{}', 'ana', '2026-10-15 14:00:00Z', '2026-10-15 15:00:00Z',
+       '0199a3f0-0000-7000-8000-000000000001', '{}', decode(repeat('00', 64), 'hex'), '2026-10-15 14:00:00Z', '\x00'
+  from (values (1, 'low'), (2, 'medium'), (3, 'high')) r (n, risk);
+create function pg_temp.vote(p_n integer, p_voter text, p_seq integer, p_decision text, p_counted_as text) returns void language sql as $$
+  insert into approval.approval_vote (vote_id, approval_id, voter, vote_seq, decision, counted_as, key_id, vote_payload, signature, signed_at, voted_at, row_digest)
+  values (gen_random_uuid(), ('00000000-0000-0000-0000-00000000000' || p_n)::uuid, p_voter, p_seq, p_decision, p_counted_as,
+          '0199a3f0-0000-7000-8000-000000000001', '{}', decode(repeat('00', 64), 'hex'), '2026-10-15 14:00:00Z', '2026-10-15 14:00:00Z', '\x00')
+$$;
+create or replace function internal.now() returns timestamptz language sql as $$ select timestamptz '2026-10-15 14:30:00Z' $$;
+create function pg_temp.told(p_n integer, p_kind text, p_subject text, p_digest bytea) returns text language sql as $$
+  select concat_ws(' ', p #>> '{0,code}', p #>> '{0,differs_in}', p #>> '{0,state}')
+    from approval.problem(('00000000-0000-0000-0000-00000000000' || p_n)::uuid, p_kind, p_subject, p_digest) p
+$$;
+select pg_temp.vote(1, 'ben', 1, 'approve', 'other');
+select t.equal(approval.problem('00000000-0000-0000-0000-000000000001', 'run_transition', 'r', null)::text, null);
+select t.equal(pg_temp.told(n, kind, subject, digest), expected)
+  from (values (9, 'run_transition', 'r', null::bytea, 'RA002'), (1, 'transition_activation', 's', '\x00', 'RA003 kind'), (1, null, 'r', null, 'RA003 kind'),
+               (1, 'run_transition', 's', '\x00', 'RA003 subject_ref'), (1, 'run_transition', null, null, 'RA003 subject_ref'),
+               (1, 'run_transition', 'r', '\x00', 'RA003 subject_digest'), (2, 'run_transition', 'r', null, 'RA006 pending'),
+               (2, 'run_transition', 's', null, 'RA003 subject_ref')) c (n, kind, subject, digest, expected);

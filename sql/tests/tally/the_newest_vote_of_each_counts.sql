@@ -1,0 +1,25 @@
+-- claim: of each voter the newest vote counts, approving ones by what the voter was, rejecting ones whoever it was.
+select identity.fn_principal_add(n, 'human', '{}') from unnest(array['ana', 'ben', 'cai', 'dua']) n;
+select identity.fn_key_register('0199a3f0-0000-7000-8000-000000000001', 'ana', decode(repeat('21', 32), 'hex'));
+-- Rows as the doors would leave them: what is asked here is the arithmetic.
+alter table approval.approval_request disable trigger user;
+alter table approval.approval_vote disable trigger user;
+alter table approval.approval_use disable trigger user;
+insert into approval.approval_request (approval_id, kind, subject_kind, subject_ref, risk, title, facts, proposer, requested_at, expires_at, key_id,
+                                       request_payload, signature, signed_at, row_digest)
+select ('00000000-0000-0000-0000-00000000000' || n)::uuid, 'run_transition', 'run', 'r', risk, 'T', '{}', 'ana', '2026-10-15 14:00:00Z', '2026-10-15 15:00:00Z',
+       '0199a3f0-0000-7000-8000-000000000001', '{}', decode(repeat('00', 64), 'hex'), '2026-10-15 14:00:00Z', '\x00'
+  from (values (1, 'low'), (2, 'medium'), (3, 'high')) r (n, risk);
+create function pg_temp.vote(p_n integer, p_voter text, p_seq integer, p_decision text, p_counted_as text) returns void language sql as $$
+  insert into approval.approval_vote (vote_id, approval_id, voter, vote_seq, decision, counted_as, key_id, vote_payload, signature, signed_at, voted_at, row_digest)
+  values (gen_random_uuid(), ('00000000-0000-0000-0000-00000000000' || p_n)::uuid, p_voter, p_seq, p_decision, p_counted_as,
+          '0199a3f0-0000-7000-8000-000000000001', '{}', decode(repeat('00', 64), 'hex'), '2026-10-15 14:00:00Z', '2026-10-15 14:00:00Z', '\x00')
+$$;
+select t.equal(approval.tally('00000000-0000-0000-0000-000000000003')::text, '{"rejects": 0, "approvals": 0, "reviewers": 0, "sovereigns": 0}');
+select pg_temp.vote(3, 'ben', 1, 'reject', 'reviewer'), pg_temp.vote(3, 'ben', 2, 'approve', 'reviewer'), pg_temp.vote(3, 'cai', 1, 'approve', 'sovereign'),
+       pg_temp.vote(3, 'dua', 1, 'approve', 'other'), pg_temp.vote(2, 'dua', 1, 'reject', 'other');
+select t.equal(approval.tally('00000000-0000-0000-0000-000000000003')::text, '{"rejects": 0, "approvals": 3, "reviewers": 1, "sovereigns": 1}');
+select pg_temp.vote(3, 'cai', 2, 'abstain', 'sovereign'), pg_temp.vote(3, 'dua', 10, 'reject', 'other'), pg_temp.vote(3, 'dua', 9, 'approve', 'sovereign');
+select t.equal(approval.tally('00000000-0000-0000-0000-000000000003')::text, '{"rejects": 1, "approvals": 1, "reviewers": 1, "sovereigns": 0}');
+-- A request that is not there has no votes.
+select t.equal(approval.tally('00000000-0000-0000-0000-000000000009')::text, '{"rejects": 0, "approvals": 0, "reviewers": 0, "sovereigns": 0}');
