@@ -18,14 +18,14 @@ use uuid::Uuid;
 use crate::scene::{SEVERAL, Scene};
 
 /// Values, and how SQL is told of them.
-struct Random(StdRng);
+pub(crate) struct Random(pub(crate) StdRng);
 
 impl Random {
-    fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self(StdRng::seed_from_u64(seed))
     }
 
-    fn text(&mut self) -> String {
+    pub(crate) fn text(&mut self) -> String {
         const ODD: &[&str] = &[
             "\"",
             "\\",
@@ -73,15 +73,15 @@ impl Random {
         self.text().chars().take(40).collect()
     }
 
-    fn uuid(&mut self) -> Uuid {
+    pub(crate) fn uuid(&mut self) -> Uuid {
         Uuid::from_u128(self.0.r#gen())
     }
 
-    fn digest(&mut self) -> [u8; 32] {
+    pub(crate) fn digest(&mut self) -> [u8; 32] {
         self.0.r#gen()
     }
 
-    fn maybe<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {
+    pub(crate) fn maybe<T>(&mut self, value: impl FnOnce(&mut Self) -> T) -> Option<T> {
         self.0.gen_bool(0.5).then(|| value(self))
     }
 
@@ -96,7 +96,7 @@ impl Random {
         }
     }
 
-    fn object(&mut self, depth: u32) -> Value {
+    pub(crate) fn object(&mut self, depth: u32) -> Value {
         (0..self.0.gen_range(0..4))
             .map(|_| (self.text(), self.json(depth)))
             .collect::<serde_json::Map<_, _>>()
@@ -139,11 +139,11 @@ impl Random {
 }
 
 /// A text as an expression that no quoting can break.
-fn sql(text: &str) -> String {
+pub(crate) fn sql(text: &str) -> String {
     format!("convert_from('\\x{}', 'UTF8')", hex::encode(text))
 }
 
-fn sql_optional(text: Option<&str>) -> String {
+pub(crate) fn sql_optional(text: Option<&str>) -> String {
     text.map_or_else(|| "null".to_owned(), sql)
 }
 
@@ -151,7 +151,7 @@ fn sql_uuid(id: Option<Uuid>) -> String {
     id.map_or_else(|| "null::uuid".to_owned(), |id| format!("'{id}'::uuid"))
 }
 
-fn sql_bytes(bytes: &[u8]) -> String {
+pub(crate) fn sql_bytes(bytes: &[u8]) -> String {
     format!("'\\x{}'::bytea", hex::encode(bytes))
 }
 

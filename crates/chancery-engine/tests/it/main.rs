@@ -1,6 +1,9 @@
 //! Use-cases against a real database.
 
+mod approvals;
 mod digests;
+mod kb;
+mod payloads;
 mod phases;
 mod races;
 mod refusals;
