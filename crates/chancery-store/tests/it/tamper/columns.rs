@@ -43,6 +43,10 @@ fn kind_of_row(table: &str) -> &'static str {
         "iu.information_unit" => "lifecycle_status, doc_code = 'NOTES'",
         "iu.unit_version" => "lifecycle_status, version_seq",
         "iu.iu_lifecycle_log" => "change_kind, change_set_id is null",
+        "approval.approval_request" => "kind, subject_digest is null",
+        "approval.approval_vote" => "decision, counted_as, rationale is null",
+        "kb.revision" => "path, revision",
+        "kb.revision_signature" => "meaning",
         _ => "()",
     }
 }
@@ -63,16 +67,16 @@ impl Forger {
         let statements: Vec<String> = sqlx::query_scalar(
             "select format('alter table %s disable trigger user', c.oid::regclass)
                from pg_class c join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname in ('iu', 'cutter_governance', 'fsm') and c.relkind = 'r'
+              where n.nspname in ('iu', 'cutter_governance', 'fsm', 'approval', 'kb') and c.relkind = 'r'
              union all
              select format('alter table %s drop constraint %I cascade', k.conrelid::regclass, k.conname)
                from pg_constraint k join pg_namespace n on n.oid = k.connamespace
-              where n.nspname in ('iu', 'cutter_governance', 'fsm') and k.contype in ('c', 'u', 'f') and k.conrelid <> 0
+              where n.nspname in ('iu', 'cutter_governance', 'fsm', 'approval', 'kb') and k.contype in ('c', 'u', 'f') and k.conrelid <> 0
                 and k.conparentid = 0
              union all
              select format('drop index %s', i.indexrelid::regclass)
                from pg_index i join pg_class c on c.oid = i.indrelid join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname in ('iu', 'cutter_governance', 'fsm') and i.indisunique and i.indpred is not null",
+              where n.nspname in ('iu', 'cutter_governance', 'fsm', 'approval', 'kb') and i.indisunique and i.indpred is not null",
         )
         .fetch_all(&mut admin)
         .await
@@ -218,6 +222,22 @@ async fn no_column_of_a_document_or_unit_can_be_changed_unnoticed() {
         "iu.unit_version",
         "iu.unit_edit_draft",
         "iu.iu_lifecycle_log",
+    ] {
+        forger.every_column_of(table).await;
+    }
+    forger.ends(100).await;
+}
+
+/// AUD-1: no column of requests, votes, uses, documents and the signatures under them can be changed unnoticed.
+#[tokio::test]
+async fn no_column_of_an_approval_or_a_document_of_the_knowledge_base_can_be_changed_unnoticed() {
+    let mut forger = Forger::new().await;
+    for table in [
+        "approval.approval_request",
+        "approval.approval_vote",
+        "approval.approval_use",
+        "kb.revision",
+        "kb.revision_signature",
     ] {
         forger.every_column_of(table).await;
     }

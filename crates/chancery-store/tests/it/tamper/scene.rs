@@ -1,11 +1,14 @@
 //! Entries of the cutter that went every way there is, made through the doors.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
+use chancery_engine::approval::{self, NewRequest};
 use chancery_engine::audit::{self, Mismatch, Pins, Report};
 use chancery_engine::cutter::{self, AbandonRequest, MarkRequest, ReviewRequest, Verdict};
 use chancery_engine::identity::{Keystore, new_key};
 use chancery_engine::iu::{self, NewDocument};
+use chancery_engine::kb::{self, Writer};
 use chancery_engine::registry::install_product_machines;
 use chancery_engine::run::Actor;
 use chancery_model::cutter::{Decision, decision_payload};
@@ -17,6 +20,8 @@ use chancery_store::{Role, Store};
 use chancery_testkit::TestDb;
 use serde_json::json;
 use uuid::Uuid;
+
+use crate::support::LETTER;
 
 /// Who acts, and behind which logins.
 pub(crate) struct Cutter {
@@ -208,8 +213,62 @@ pub(crate) struct Ways {
     pub(crate) rejected: Uuid,
 }
 
+/// A request that was approved and used, one that was rejected, one that waits; votes of every kind.
+async fn approvals(cutter: &Cutter) {
+    cutter.db.machine(LETTER).await;
+    let shortcut = "letter@1.0.0#shortcut:draft>sent/executor_worker";
+    let new = NewRequest {
+        approval_id: None,
+        kind: "transition_activation".to_owned(),
+        subject_ref: shortcut.to_owned(),
+        subject_digest: None,
+        risk: None,
+        title: "Letters may take the short way".to_owned(),
+        facts: json!({ "minutes": [7, 9] }),
+        expires_in: Duration::from_secs(3_600),
+    };
+    let ask = async |new: &NewRequest| {
+        let asked = approval::request(&cutter.app, cutter.actor("mara"), "pic_human", new).await;
+        asked.expect("asked").approval_id
+    };
+    let vote = async |name: &str, class: &str, id: Uuid, decision, rationale| {
+        let store = if class == "review_authority" { &cutter.review } else { &cutter.app };
+        let voted = approval::vote(store, cutter.actor(name), class, id, decision, rationale).await;
+        voted.expect("voted").state
+    };
+    let used = ask(&new).await;
+    vote("rita", "review_authority", used, approval::Decision::Abstain, Some("not mine to say"))
+        .await;
+    vote("rita", "review_authority", used, approval::Decision::Approve, None).await;
+    assert_eq!(
+        vote("sol", "sovereign", used, approval::Decision::Approve, Some("yes")).await,
+        "approved"
+    );
+    let activated = approval::activate_transition(&cutter.app, "mara", "pic_human", shortcut, used);
+    assert!(!activated.await.expect("activated").replayed);
+    let another = NewRequest { kind: "run_transition".to_owned(), ..new };
+    let rejected = ask(&another).await;
+    vote("sol", "sovereign", rejected, approval::Decision::Reject, Some("no")).await;
+    ask(&NewRequest { risk: Some("high".to_owned()), ..another }).await;
+}
+
+/// Documents with one revision and with several, signed and not.
+async fn documents(cutter: &Cutter) {
+    let writer = Writer { principal: "mara", actor_class: "pic_human" };
+    for (path, text) in [("notes/one", TEXT), ("notes/one", "another text\n"), ("notes", "x\n")] {
+        let put = kb::put(&cutter.app, writer, path, "note", text.as_bytes(), None).await;
+        put.expect("written");
+    }
+    for (revision, meaning) in [(Some(1), "read"), (None, "approved")] {
+        let sol = cutter.actor("sol");
+        let signed = kb::sign(&cutter.app, sol, "sovereign", "notes/one", revision, meaning).await;
+        signed.expect("signed");
+    }
+}
+
 /// Entries that passed, waited for another, were put off, failed, were abandoned after the cut, rejected and only marked; units
-/// that were edited, enacted and made without a cut; a second look that passed and one that failed; a sweep that found nothing.
+/// that were edited, enacted and made without a cut; a second look that passed and one that failed; a sweep that found nothing;
+/// beside them approvals and documents of the knowledge base.
 pub(crate) async fn every_way(cutter: &Cutter) -> Ways {
     let happy = cutter.complete("happy", TEXT, &[]).await;
     let again = cutter::verify_again(&cutter.verifier, cutter.actor("vera"), happy).await;
@@ -262,5 +321,7 @@ pub(crate) async fn every_way(cutter: &Cutter) -> Ways {
     cutter.sweep().await;
     cutter.sweep().await;
     cutter.mark("waiting", TEXT, &[happy, dependent]).await;
+    approvals(cutter).await;
+    documents(cutter).await;
     Ways { happy, dependent, failed, abandoned, rejected }
 }
