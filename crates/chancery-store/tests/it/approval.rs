@@ -7,7 +7,7 @@ use chancery_store::Role;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::approval_world::{Ask, Panel, Vote, ask_on, refusal, vote_on};
+use crate::approval_world::{Ask, Change, Panel, Vote, ask_on, refusal, vote_on};
 use crate::session::{Isolation, Session, Watch};
 use crate::support::codes;
 
@@ -203,7 +203,7 @@ async fn a_malformed_request_is_refused() {
     let good = panel.an_ask("run_transition", "medium", "r").await;
     let before = panel.db.fingerprint().await;
     let ttl = 2_592_000 * 1_000_000;
-    let cases: Vec<(&str, fn(&mut Ask))> = vec![
+    let cases: Vec<Change<Ask>> = vec![
         ("a lower risk", |ask| ask.risk = "low".to_owned()),
         ("no such risk", |ask| ask.risk = "none".to_owned()),
         ("no such kind", |ask| ask.kind = "anything".to_owned()),
@@ -284,7 +284,7 @@ async fn an_id_stands_for_one_request() {
 async fn a_request_is_what_was_signed() {
     let panel = Panel::new().await;
     let good = panel.an_ask("note", "low", "n").await;
-    let cases: Vec<(&str, fn(&mut Ask))> = vec![
+    let cases: Vec<Change<Ask>> = vec![
         ("the kind", |ask| {
             (ask.kind, ask.risk) = ("run_transition".to_owned(), "high".to_owned());
         }),
@@ -392,7 +392,7 @@ async fn a_vote_is_one_vote() {
     assert_eq!(codes(panel.vote(&taken).await), [RA009], "the id is taken");
     let elsewhere = Vote { approval_id: other, ..vote.clone() };
     assert_eq!(codes(panel.vote(&elsewhere).await), [RA009], "a vote is on one request");
-    let cases: Vec<(&str, fn(&mut Vote))> = vec![
+    let cases: Vec<Change<Vote>> = vec![
         ("the decision", |vote| vote.decision = "reject".to_owned()),
         ("the reason", |vote| vote.rationale = None),
         ("the time", |vote| vote.signed_at += 1),

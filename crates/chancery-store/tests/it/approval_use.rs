@@ -32,10 +32,13 @@ async fn panel() -> Panel {
     panel
 }
 
+/// Kind, reference and digest.
+type Subject<'a> = (&'a str, &'a str, Option<&'a [u8]>);
+
 async fn use_on(
     connection: &mut PgConnection,
     approval: Uuid,
-    subject: (&str, &str, Option<&[u8]>),
+    subject: Subject<'_>,
     used_for: &str,
 ) -> Result<Value, Error> {
     let answer = sqlx::query_scalar("select approval.try_use($1, $2, $3, $4, $5)")
@@ -69,7 +72,7 @@ async fn an_approval_is_for_exactly_its_subject() {
     let before = panel.db.fingerprint().await;
     let hex = "07".repeat(32);
     let other = [8_u8; 32];
-    let cases: [((&str, &str, Option<&[u8]>), Value); 4] = [
+    let cases: [(Subject<'_>, Value); 4] = [
         (
             ("run_transition", "n", Some(&digest)),
             json!({ "differs_in": "kind", "approved": "note", "asked": "run_transition" }),

@@ -448,6 +448,9 @@ pub(crate) async fn mark_on(connection: &mut PgConnection, mark: &Mark) -> Resul
     Ok(report)
 }
 
+/// What is changed in a request, and how.
+pub(crate) type Change<T> = (&'static str, fn(&mut T));
+
 /// The one problem of a refusal: its code and its facts.
 #[track_caller]
 pub(crate) fn refusal(answer: Result<Value, Error>) -> (Code, Value) {

@@ -8,7 +8,7 @@ use serde_json::json;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
-use crate::approval_world::{Mark, Panel, mark_on, put_on, refusal};
+use crate::approval_world::{Change, Mark, Panel, mark_on, put_on, refusal};
 use crate::session::{Isolation, Session, Watch};
 use crate::support::codes;
 
@@ -195,7 +195,7 @@ async fn a_signature_is_under_exactly_one_revision() {
     panel.put("a", "one", None).await.expect("a revision");
     panel.put("a", "two", None).await.expect("a revision");
     let mark = panel.a_mark("a", 1, "approved").await;
-    let cases: Vec<(&str, fn(&mut Mark))> = vec![
+    let cases: Vec<Change<Mark>> = vec![
         ("another revision", |mark| mark.revision = 2),
         ("another meaning", |mark| mark.meaning = "read".to_owned()),
         ("another id", |mark| mark.signature_id = Uuid::now_v7()),
