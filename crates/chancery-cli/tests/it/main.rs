@@ -2,12 +2,14 @@
 //!
 //! A cluster takes seconds to make, so each test that needs one walks a long way with it.
 
+mod approval;
 mod audit;
 mod bad_documents;
 mod bad_input;
 mod crash;
 mod cutter;
 mod docs;
+mod kb;
 mod place;
 mod surface;
 mod walk;
