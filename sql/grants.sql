@@ -138,6 +138,8 @@ grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
+-- Guards ask as their own role.
+grant execute on function internal.uuid_or_null(text) to chancery_guard;
 grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;

@@ -25,7 +25,9 @@ pub(crate) async fn measure(server: &Server, rounds: usize) -> Result<Value> {
 
     let titles: Vec<String> = (0..UNITS).map(|n| format!("Heading {n}")).collect();
     let bodies: Vec<String> = (0..UNITS)
-        .map(|n| format!("# Heading {n}\n\n{}\n\n", "What a clause says, at some length. ".repeat(14)))
+        .map(|n| {
+            format!("# Heading {n}\n\n{}\n\n", "What a clause says, at some length. ".repeat(14))
+        })
         .collect();
     let mut executor: PgConnection = target.options(Role::CutterExec)?.connect().await?;
     let mut pairs = Vec::new();

@@ -130,6 +130,7 @@ create table iu.iu_lifecycle_log (
   constraint lifecycle_change_is_known check (change_kind in ('created', 'edited', 'enacted', 'compensated')),
   constraint lifecycle_chain_starts_at_one check ((prev_digest is null) = (seq = 1))
 );
+create index lifecycle_log_draft_idx on iu.iu_lifecycle_log (edit_draft_id) where edit_draft_id is not null;
 comment on table iu.iu_lifecycle_log is
   'Every change of every unit, chained within the unit: what the unit and its version looked like afterwards, who did it and on which decision.';
 

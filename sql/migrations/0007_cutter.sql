@@ -210,6 +210,7 @@ create table cutter_governance.cut_change_set (
 );
 create unique index change_set_once_a_decision on cutter_governance.cut_change_set (decision_backlog_entry_id, review_decision_id)
   where change_kind = 'apply';
+create index change_set_entry_idx on cutter_governance.cut_change_set (decision_backlog_entry_id);
 create unique index change_set_is_compensated_once on cutter_governance.cut_change_set (rollback_of_change_set_id);
 alter table cutter_governance.dot_pair_signature add foreign key (cross_reference_change_set_id)
   references cutter_governance.cut_change_set (change_set_id) deferrable initially deferred;
@@ -262,6 +263,7 @@ create table cutter_governance.verify_result (
   constraint verify_verdict_is_known check (verdict in ('pass', 'fail')),
   constraint failure_is_escalated check ((verdict = 'fail') = (escalation_ref is not null))
 );
+create index verify_result_change_set_idx on cutter_governance.verify_result (change_set_id);
 create unique index verify_result_first_once on cutter_governance.verify_result (change_set_id) where prior_verify_result_id is null;
 alter table cutter_governance.dot_pair_signature add foreign key (cross_reference_verify_result_id)
   references cutter_governance.verify_result (verify_result_id) deferrable initially deferred;

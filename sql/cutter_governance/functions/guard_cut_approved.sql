@@ -6,7 +6,7 @@ as $$
   select exists (
     select from cutter_governance.review_decision d
       join cutter_governance.manifest_envelope m on m.envelope_id = d.manifest_id
-     where d.review_decision_id::text = p_context #>> '{evidence,review_decision_id}'
+     where d.review_decision_id = internal.uuid_or_null(p_context #>> '{evidence,review_decision_id}')
        and d.entry_id = (p_context #>> '{run,id}')::uuid and m.entry_id = d.entry_id
        and d.governance_event_kind = 'cut_review' and d.verdict = 'approve' and d.superseded_by_review_decision_id is null
        and d.reviewer_identity <> p_context #>> '{actor,principal}')

@@ -29,7 +29,7 @@ begin
     return '{"field": "payload.proposed_cut_spec"}';
   end if;
   select v.document_id, v.content_sha256 into v_source
-    from iu.source_version v where v.source_version_id::text = v_spec ->> 'source_version_id';
+    from iu.source_version v where v.source_version_id = internal.uuid_or_null(v_spec ->> 'source_version_id');
   if not found then
     return jsonb_build_object('field', 'payload.proposed_cut_spec.source_version_id', 'given', v_spec -> 'source_version_id');
   elsif v_source.document_id is distinct from v_spec ->> 'document_id' then

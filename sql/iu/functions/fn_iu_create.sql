@@ -32,6 +32,9 @@ begin
     perform internal.refuse(internal.problem('RI024', coalesce(
       iu.unit_problem(p_canonical_address, p_title, v_owner, v_unit_kind, v_section_type, v_publication_type, p_parent_ref),
       jsonb_build_object('field', 'body', 'address', p_canonical_address))));
+  -- It becomes a part of the unit's profile as it stands, so it is a flat object in canonical form and nothing more.
+  elsif p_provenance <> '{}' and p_provenance !~ E'^[{]"[a-z0-9_]+":("[^"\\\\[:cntrl:]]*"|[0-9]+|\\[[0-9,]*\\])(,"[a-z0-9_]+":("[^"\\\\[:cntrl:]]*"|[0-9]+|\\[[0-9,]*\\]))*[}]$' then
+    perform internal.refuse(internal.problem('RI024', jsonb_build_object('field', 'provenance', 'address', p_canonical_address)));
   end if;
   perform pg_advisory_xact_lock(hashtextextended('iu.units_of:' || v_prefix, 0));
   if exists (select from iu.information_unit u where u.canonical_address = p_canonical_address and u.deleted_at is null) then

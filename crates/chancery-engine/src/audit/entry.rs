@@ -86,7 +86,12 @@ impl<'a> Checker<'a> {
         let payload = entry.json("payload");
         self.canonical(entry, "payload");
         let spec = &payload["proposed_cut_spec"];
-        let escalation_of = payload["escalation_of"].as_str();
+        // An id may be spelled in capitals by who asks; the column has it as PostgreSQL writes it.
+        let id = |value: &Value| -> Option<String> {
+            value.as_str()?.parse::<Uuid>().ok().map(|id| id.to_string())
+        };
+        let escalation_of = id(&payload["escalation_of"]);
+        let source_version = id(&spec["source_version_id"]);
         let kind = if escalation_of.is_some() { "escalation" } else { "cut_request" };
         self.expect_all(
             entry,
@@ -94,8 +99,8 @@ impl<'a> Checker<'a> {
             &[
                 ("idempotency_key", payload["idempotency_key"].as_str()),
                 ("document_id", spec["document_id"].as_str()),
-                ("source_version_id", spec["source_version_id"].as_str()),
-                ("escalation_of", escalation_of),
+                ("source_version_id", source_version.as_deref()),
+                ("escalation_of", escalation_of.as_deref()),
                 ("kind", Some(kind)),
                 ("correlation_id", entry.opt("entry_id")),
             ],

@@ -31,6 +31,33 @@ struct Call {
     arguments: Vec<String>,
 }
 
+/// IU-2: what becomes a part of a unit's profile as it stands is a flat object and cannot smuggle members into it.
+#[tokio::test]
+async fn a_provenance_is_a_flat_object() {
+    let world = World::new().await;
+    let mut executor = world.db.connect(Role::CutterExec).await;
+    let mut create = async |address: &str, provenance: &str| {
+        let statement = format!(
+            "select iu.fn_iu_create('{address}', 't', 'b', 'executor', 'law_unit', 'clause', null, 'law', null, 0, {})",
+            text(provenance)
+        );
+        attempt(&mut executor, &statement).await
+    };
+    for bad in [
+        r#"{},"x":1"#,
+        r#"{"a":{}}"#,
+        r#"{"a":"\u0000"}"#,
+        r#"{ "a":1}"#,
+        r#"{"a":1,}"#,
+        r#"{"a":"b"},"title":"other""#,
+        "",
+        "[]",
+    ] {
+        assert_eq!(create("POL/x", bad).await.as_deref(), Some("RI024"), "{bad}");
+    }
+    assert_eq!(create("POL/x", r#"{"change_set_id":"0199","span":[0,12],"n":3}"#).await, None);
+}
+
 /// FSM-5 for the rooms: what is missing is refused by name. Tried in transactions that are rolled back.
 #[tokio::test]
 async fn a_missing_argument_is_refused_by_code() {
