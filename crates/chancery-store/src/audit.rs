@@ -129,7 +129,11 @@ impl Store {
     /// When there is no answer.
     pub async fn snapshot(&self) -> Result<Snapshot, Error> {
         let begin = "begin isolation level repeatable read, read only";
-        Ok(Snapshot { transaction: self.pool.begin_with(begin).await? })
+        let mut transaction = self.pool.begin_with(begin).await?;
+        // Whole tables are compared here. Freshly filled ones have no statistics yet, and a plan for a handful of rows takes
+        // time by the square of ten thousand.
+        sqlx::query("set local enable_nestloop = off").execute(&mut *transaction).await?;
+        Ok(Snapshot { transaction })
     }
 
     /// A page of the log in the order (run, seq), behind the given row.
