@@ -34,7 +34,7 @@ const PHASES: [Phase; 4] = [
 
 #[test]
 fn a_kill_at_any_moment_leaves_no_half_state() {
-    let kills = number("CHANCERY_TEST_KILLS", 2);
+    let kills = number("CHANCERY_TEST_KILLS", 1);
     let mut random = Random(number("CHANCERY_TEST_SEED", 20_260_516));
     let place = with_people();
     let server = || place.json(&["db", "status"])["pid"].as_i64().expect("the server runs");
@@ -118,7 +118,7 @@ fn a_kill_at_any_moment_leaves_no_half_state() {
 /// CUT-12: the sweep as well; it concerns many entries at once.
 #[test]
 fn a_killed_sweep_promotes_all_or_nothing() {
-    let kills = number("CHANCERY_TEST_KILLS", 2);
+    let kills = number("CHANCERY_TEST_KILLS", 1);
     let mut random = Random(number("CHANCERY_TEST_SEED", 20_260_517));
     let place = with_people();
     for n in 0..kills {
