@@ -84,5 +84,5 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
   ('RA020', 'kb_document_malformed', 'The path, the kind or the text is not acceptable.', 'Paths: lower case words joined by slashes. The text is not empty and not longer than the facts say.'),
   ('RA021', 'kb_moved_on', 'Somebody wrote a newer revision meanwhile.', 'Read it, then write yours on top of it.'),
-  ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb get PATH`.')
+  ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb list` and `chancery kb get PATH --json`.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

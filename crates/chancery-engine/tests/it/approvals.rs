@@ -58,6 +58,14 @@ async fn letters() -> Scene {
     scene
 }
 
+/// A request that was approved and used.
+pub(crate) async fn a_used_approval(scene: &Scene) {
+    scene.db.machine(LETTER).await;
+    let id = ask(scene, &to_activate(POST)).await.expect("asked").approval_id;
+    votes(scene, "sam", "sovereign", id, Decision::Approve).await.expect("voted");
+    activate(scene, POST, id).await.expect("activated");
+}
+
 async fn actor(scene: &Scene, name: &str) -> Actor {
     Actor::open(&scene.app, &scene.keystore, name).await.expect("an actor")
 }

@@ -423,6 +423,8 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
         .fn_iu_edit_draft(Uuid::now_v7(), address, "End", "other", "dora")
         .await
         .expect("a draft");
+    crate::approvals::a_used_approval(&scene).await;
+    crate::kb::a_signed_document(&scene).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES
         .iter()

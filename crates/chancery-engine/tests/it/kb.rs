@@ -22,6 +22,13 @@ async fn put(scene: &Scene, path: &str, text: &str) -> Result<RevisionReport, Er
     kb::put(&scene.app, ALICE, path, "note", text.as_bytes(), None).await
 }
 
+/// A document that was signed.
+pub(crate) async fn a_signed_document(scene: &Scene) {
+    put(scene, "notes/signed", ODD).await.expect("written");
+    let signed = kb::sign(&scene.app, &scene.sam, "sovereign", "notes/signed", None, "read").await;
+    signed.expect("signed");
+}
+
 async fn first_mismatch(scene: &Scene, path: Option<&str>) -> Option<String> {
     let report = audit::verify_kb(&scene.app, path, Pins::default()).await.expect("a look");
     report.mismatches.first().map(|mismatch| mismatch.rule.to_owned())
@@ -175,8 +182,7 @@ async fn a_signature_stands_under_one_text_and_is_checked() {
 #[tokio::test]
 async fn a_text_that_was_exchanged_under_its_signature_is_found() {
     let scene = Scene::new().await;
-    put(&scene, "notes/one", "one\n").await.expect("written");
-    kb::sign(&scene.app, &scene.sam, "sovereign", "notes/one", None, "read").await.expect("signed");
+    a_signed_document(&scene).await;
     scene
         .db
         .forge(&[
