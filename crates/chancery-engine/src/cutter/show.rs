@@ -61,7 +61,7 @@ fn way_on(row: &Value) -> WayOn {
         label: text("label"),
         trigger: format!("{}:{}", text("trigger_kind"), text("trigger_ref")),
         guards: (!guards.is_empty()).then(|| guards.join("+")),
-        audit: row["audit_required"].as_bool().unwrap_or_default(),
+        audit: row["audit"].as_bool().unwrap_or_default(),
         transition_id: text("transition_id"),
         proposed: row["proposed"].as_bool().unwrap_or_default(),
     }
