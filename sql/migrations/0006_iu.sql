@@ -156,8 +156,6 @@ insert into config.dot_config (key, value, description) values
   ('vocab.publication_type.law', '"Law, decree, regulation"', 'Kind of publication.'),
   ('vocab.publication_type.policy', '"Policy or rule of an organisation"', 'Kind of publication.'),
   ('vocab.publication_type.document', '"Any other written document"', 'Kind of publication.'),
-  ('iu_create.gateway.mode', '"enforced"', 'Units are written by their doors only.'),
   ('iu_create.gateway.allowed_marker_values', '["fn_iu_create","fn_iu_apply_edit_draft","fn_iu_enact","fn_iu_retire"]',
    'The writers a unit accepts; each marks its transaction.'),
-  ('iu_enact.allow_no_review_decision', 'false', 'An enactment always rests on a decision of its own.'),
   ('iu.source.max_bytes', '67108864', 'A source document is at most this long.');

@@ -17,19 +17,13 @@ declare
   v_entries uuid[];
   v_entry uuid;
   v_report jsonb;
-  v_principal record;
-  v_problems jsonb;
 begin
   if p_sweep_id is null or v_limit < 1 or p_sweep_trigger_kind is null or p_sweep_trigger_kind not in ('manual', 'timer') then
     perform internal.refuse(internal.problem('RC016', jsonb_build_object('limit', p_limit, 'trigger', p_sweep_trigger_kind, 'max', v_max)));
   end if;
-  select p.kind, p.active, p.actor_classes into v_principal from identity.principal p where p.name = p_principal;
   -- Asked here as well: a pass that finds nothing makes no move that would ask. The moves themselves need no signature: a sweep
   -- decides nothing.
-  v_problems := identity.actor_problems(p_principal, v_principal.kind, v_principal.active, v_principal.actor_classes, p_actor_class, null, null);
-  if v_problems <> '[]' then
-    perform internal.refuse(v_problems);
-  end if;
+  perform identity.require_actor(p_principal, p_actor_class);
   perform fsm.require_fresh_reads();
   perform pg_advisory_xact_lock(hashtextextended('cutter_governance.sweep', 0));
   select s.* into v_sweep from cutter_governance.decision_backlog_sweep_log s where s.sweep_id = p_sweep_id;
