@@ -59,17 +59,22 @@ grant select, insert, update (superseded_by_review_decision_id) on cutter_govern
 grant select on cutter_governance.canonical_address_alias to chancery_definer;
 grant select on approval.quorum_rule, approval.approval_kind to chancery_definer;
 grant select, insert on approval.approval_request, approval.approval_vote, approval.approval_use, kb.revision, kb.revision_signature to chancery_definer;
+grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on orchestrator.run to chancery_definer;
+grant select, insert on orchestrator.backup_key to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
 grant select on fsm.run, fsm.transition_log, fsm.state_def to chancery_guard;
 grant select on cutter_governance.decision_backlog_entry, cutter_governance.decision_backlog_dependency, cutter_governance.manifest_envelope,
   cutter_governance.manifest_unit_block, cutter_governance.review_decision, cutter_governance.cut_change_set,
-  cutter_governance.dot_pair_signature to chancery_guard;
+  cutter_governance.dot_pair_signature, cutter_governance.cut_change_set_affected_row, cutter_governance.verify_result to chancery_guard;
+grant select on orchestrator.run, orchestrator.backup_key, iu.source_document, iu.source_version, iu.information_unit, iu.unit_version, iu.iu_lifecycle_log,
+  approval.approval_request, approval.approval_vote, approval.approval_use, approval.quorum_rule, kb.revision, kb.revision_signature,
+  identity.principal, identity.signing_key to chancery_guard;
 
 -- logins → schemas
 grant usage on schema cutter_governance to cutter_ro;
-grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, audit to
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -138,8 +143,25 @@ grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
+-- The orchestrator: its runner holds the executor's login, its verifier and its sovereign their own.
+grant execute on function
+  orchestrator.fn_start(uuid, text, text, uuid, text, text), orchestrator.fn_gate(uuid, text, jsonb, text, text),
+  orchestrator.fn_mark(uuid, jsonb, jsonb, text, text), orchestrator.fn_cut_leg_a(uuid, jsonb, text, text, text),
+  orchestrator.fn_leg_b(uuid, jsonb, text, bytea, text, text, uuid, uuid, bigint, text, bytea),
+  orchestrator.fn_lifecycle_enact(uuid, jsonb, text, text, text), orchestrator.fn_closeout(uuid, jsonb, text, text),
+  orchestrator.fn_resume(uuid, jsonb, text, text)
+  to cutter_exec;
+grant execute on function
+  orchestrator.fn_write_verify(uuid, jsonb, text, text, jsonb, text, text, uuid, uuid, bigint, text, bytea) to cutter_verify;
+grant execute on function orchestrator.fn_halt(uuid, text, jsonb, text, text, text, text, text, uuid, bytea) to cutter_exec, chancery_app, cutter_review;
+grant execute on function orchestrator.fn_void(uuid, jsonb, text, text, uuid, bytea, jsonb, bytea) to chancery_app, cutter_review;
+grant execute on function orchestrator.fn_gate_preview(uuid, text, jsonb) to chancery_app, cutter_exec, cutter_verify, cutter_review;
+grant execute on function orchestrator.fn_backup_key_pin(text, text, text) to chancery_migrator;
 -- Guards ask as their own role.
-grant execute on function internal.uuid_or_null(text) to chancery_guard;
+grant execute on function internal.uuid_or_null(text), internal.derived_uuid(uuid, text), internal.now(), internal.micros(timestamptz),
+  internal.problem(text, jsonb), approval.problem(uuid, text, text, bytea), approval.state(uuid), approval.tally(uuid), approval.report(uuid),
+  orchestrator.json_block(text), orchestrator.document_path(text, text), orchestrator.approval_kind(text), orchestrator.holds(jsonb),
+  orchestrator.is_sha256(text) to chancery_guard;
 grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;
@@ -169,7 +191,7 @@ grant select on cutter_governance.decision_backlog_history, cutter_governance.v_
 -- A function in a view is called with the reader's rights; these read with the definer's.
 grant execute on function approval.report(uuid) to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on approval.v_quorum_rule, approval.v_approval_kind, approval.v_approval_request, approval.v_approval_vote, approval.v_approval_use,
-  approval.v_approval, kb.v_revision, kb.v_revision_signature
+  approval.v_approval, kb.v_revision, kb.v_revision_signature, orchestrator.v_run, orchestrator.v_backup_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 -- The observer sees what happened, not what was written.
 grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_governance.v_decision_backlog_history_observe,
@@ -184,4 +206,14 @@ grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_gover
   cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
   cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
   cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
+grant execute on function
+  orchestrator.guard_ig_source_pin(jsonb), orchestrator.guard_ig_mark(jsonb), orchestrator.guard_ig_cutplan(jsonb), orchestrator.guard_ig_backup(jsonb),
+  orchestrator.guard_ig_grant_probe(jsonb), orchestrator.guard_sg_cut_authz_request(jsonb), orchestrator.guard_sg_cut_authz_received(jsonb),
+  orchestrator.guard_ig_cut_leg_a_execute(jsonb), orchestrator.guard_ig_structural_verify(jsonb), orchestrator.guard_ig_leg_b_record(jsonb),
+  orchestrator.guard_ig_write_verify(jsonb), orchestrator.guard_sg_lifecycle_authz_request(jsonb),
+  orchestrator.guard_sg_lifecycle_authz_received(jsonb), orchestrator.guard_ig_lifecycle_enact_execute(jsonb), orchestrator.guard_ig_closeout(jsonb),
+  orchestrator.guard_resume_state(jsonb), orchestrator.guard_resume_approval(jsonb), orchestrator.guard_drift_ack(jsonb), orchestrator.guard_void_document(jsonb),
+  orchestrator.pins(uuid), orchestrator.survey(uuid), orchestrator.drift(uuid), orchestrator.binding(uuid, text), orchestrator.units(uuid),
+  orchestrator.signed_by_sovereign(text, text), orchestrator.authorization_problems(uuid, text, uuid, text),
+  orchestrator.gate_invariants(text, uuid, jsonb), orchestrator.settled_survey(orchestrator.run, text) to chancery_definer;
 set local role chancery_definer;

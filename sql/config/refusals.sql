@@ -84,5 +84,16 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
   ('RA020', 'kb_document_malformed', 'The path, the kind or the text is not acceptable.', 'Paths: lower case words joined by slashes. The text is not empty and not longer than the facts say.'),
   ('RA021', 'kb_moved_on', 'Somebody wrote a newer revision meanwhile.', 'Read it, then write yours on top of it.'),
-  ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb list` and `chancery kb get PATH --json`.')
+  ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb list` and `chancery kb get PATH --json`.'),
+  ('RO001', 'orchestrator_run_unknown', 'There is no such run of the orchestrator.', 'See `cutter orchestrate list`.'),
+  ('RO002', 'gate_invariant_violated', 'An invariant of the gate does not hold, so the run does not pass.', 'The facts name each invariant; look at what they are about before you start another run.'),
+  ('RO003', 'drift_detected', 'The database changed under the run.', 'The facts show what was pinned and what is there; the sovereign may acknowledge it: `cutter orchestrate approve --run-id RUN`.'),
+  ('RO004', 'approval_differs', 'The approval is not for exactly this gate of this run.', 'The facts name the field; approve again with `cutter orchestrate approve --run-id RUN`.'),
+  ('RO005', 'gate_not_next', 'The run does not stand before this gate.', 'See `cutter orchestrate status --run-id RUN`.'),
+  ('RO006', 'orchestrated_document_unknown', 'There is no such document.', 'Add it first: `chancery doc add FILE --id DOC --prefix PREFIX`.'),
+  ('RO007', 'document_has_a_run', 'The document has a run that is not over.', 'Go on with it: `cutter orchestrate resume --run-id RUN`, or let the sovereign void it.'),
+  ('RO008', 'document_is_enacted', 'This version of the document was enacted by an earlier run.', 'Nothing is left to do; a new version is added with `chancery doc add`.'),
+  ('RO009', 'run_name_malformed', 'The name of the run is not its time and its id.', 'Leave --run-id out: `cutter orchestrate start` makes one.'),
+  ('RO010', 'driven_by_a_run', 'A run of the orchestrator drives this request.', 'Go on with the run: `cutter orchestrate status --run-id RUN`.'),
+  ('RO011', 'backup_key_malformed', 'This is no public OpenPGP key with its fingerprint.', 'Export it with `gpg --armor --export KEY` and pin it with `cutter orchestrate backup-key FILE`.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

@@ -11,8 +11,10 @@ use serde_json::Value;
 use crate::Error;
 
 /// The machines of the product whose rooms exist: the binary brings them along.
-const PRODUCT_MACHINES: &[(&str, &str)] =
-    &[("machines/cut_request.yaml", include_str!("../../../machines/cut_request.yaml"))];
+const PRODUCT_MACHINES: &[(&str, &str)] = &[
+    ("machines/cut_request.yaml", include_str!("../../../machines/cut_request.yaml")),
+    ("machines/orchestrator_run.yaml", include_str!("../../../machines/orchestrator_run.yaml")),
+];
 
 /// A machine file, parsed and expanded; it may still have findings.
 #[derive(Debug, Clone)]

@@ -116,6 +116,17 @@ codes! {
     RA020 "kb_document_malformed"
     RA021 "kb_moved_on"
     RA022 "kb_revision_unknown"
+    RO001 "orchestrator_run_unknown"
+    RO002 "gate_invariant_violated"
+    RO003 "drift_detected"
+    RO004 "approval_differs"
+    RO005 "gate_not_next"
+    RO006 "orchestrated_document_unknown"
+    RO007 "document_has_a_run"
+    RO008 "document_is_enacted"
+    RO009 "run_name_malformed"
+    RO010 "driven_by_a_run"
+    RO011 "backup_key_malformed"
 }
 
 impl Code {

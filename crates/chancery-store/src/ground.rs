@@ -63,6 +63,7 @@ const ROOMS: &[&str] = &[
     "cutter_governance",
     "approval",
     "kb",
+    "orchestrator",
 ];
 
 impl Store {

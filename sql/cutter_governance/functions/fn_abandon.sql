@@ -2,7 +2,7 @@
 -- callers: chancery_app (sovereign)
 -- arrow: any → abandoned
 -- locks: the entry (update), its units when they are taken back, then see fsm.move
--- refuses with: RC001, RI001–RI008, RS…
+-- refuses with: RC001, RO010, RI001–RI008, RS…
 create or replace function cutter_governance.fn_abandon(
   p_entry_id uuid, p_reason text, p_audit_ref text, p_principal text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
@@ -16,6 +16,7 @@ declare
   v_report jsonb;
 begin
   v_entry := cutter_governance.require_entry(p_entry_id);
+  perform orchestrator.require_free(p_entry_id, 'abandon', null);
   -- A repeated request is about the same artefacts, although they are no longer made.
   select l.artefact_digest into v_digest from fsm.transition_log l where l.run_id = p_entry_id and l.idempotency_key = p_idempotency_key;
   if v_entry.status = 'cut_applied' then

@@ -4,7 +4,7 @@
 -- callers: cutter_review (review_authority)
 -- locks: the entry (update)
 -- refuses with: RC001, RC007, RC008 the newest decision is another one, RC010, RC015 the id stands for another decision, RC017, RC018 the cut
---               is not verified, RI001–RI008
+--               is not verified, RO010, RI001–RI008
 create or replace function cutter_governance.fn_lifecycle_review(
   p_entry_id uuid, p_verdict text, p_review_decision_id uuid, p_prior_review_decision_id uuid, p_findings jsonb, p_rationale text, p_risk text,
   p_principal text, p_key_id uuid, p_signed_at bigint, p_decision_payload text, p_decision_signature bytea
@@ -29,6 +29,7 @@ begin
     end if;
     return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', jsonb_build_object('review_decision_id', p_review_decision_id));
   end if;
+  perform orchestrator.require_free(p_entry_id, 'lifecycle_review', p_review_decision_id);
   perform identity.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
   if v_entry.status <> 'verified_complete' or v_entry.started_by = p_principal then
     perform internal.refuse(internal.problem('RC018', jsonb_build_object(

@@ -3,7 +3,7 @@
 -- callers: cutter_review (review_authority)
 -- arrow: review_pending → reviewed_approved | reviewed_deferred | reviewed_rejected; reviewed_approved → reviewed_deferred
 -- locks: the entry (update), its decisions (update)
--- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RI001–RI008, RS…
+-- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RO010, RI001–RI008, RS…
 create or replace function cutter_governance.fn_review(
   p_entry_id uuid, p_verdict text, p_manifest jsonb, p_manifest_digest bytea, p_envelope_id uuid, p_review_decision_id uuid,
   p_prior_review_decision_id uuid, p_findings jsonb, p_rationale text, p_risk text, p_tool_revision text, p_principal text,
@@ -33,6 +33,7 @@ begin
   if p_manifest_digest is null or p_envelope_id is null or p_review_decision_id is null or p_tool_revision is null then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_decision_payload, 'stored', null)));
   end if;
+  perform orchestrator.require_free(p_entry_id, 'review', p_review_decision_id);
   perform identity.require_signer(p_principal, 'review_authority', p_key_id, p_signed_at, p_decision_signature);
   if v_head.review_decision_id is distinct from p_prior_review_decision_id then
     perform internal.refuse(internal.problem('RC008', jsonb_build_object(

@@ -1,8 +1,8 @@
--- promise: every unit of the manifest is written, by one call of fn_iu_create each, and each has its row in the ledger of effects.
---          Gives the digests of those rows.
--- callers: cutter_governance.fn_cut
+-- promise: every unit of the manifest is written, by one call of fn_iu_create each. Gives the digests of their lifecycle rows, in the
+--          order of the manifest.
+-- callers: cutter_governance.fn_cut, orchestrator.fn_cut_leg_a
 -- refuses with: RC011 an address is taken, and what fn_iu_create refuses
-create or replace function cutter_governance.write_units(
+create or replace function cutter_governance.create_units(
   p_change_set_id uuid, p_envelope cutter_governance.manifest_envelope, p_owner_ref text, p_principal text, p_tool_revision text
 ) returns bytea[]
 language plpgsql
@@ -29,10 +29,7 @@ begin
     select b.unit_local_id, b.render_order, b.span_start, b.span_end, b.region_sha, b.proposed_canonical_address as address, b.section_type, b.title,
            internal.derived_uuid(p_change_set_id, 'unit,' || b.unit_local_id) as unit_id,
            internal.derived_uuid(p_change_set_id, 'version,' || b.unit_local_id) as version_id,
-           case when b.parent_local_id is not null then internal.derived_uuid(p_change_set_id, 'unit,' || b.parent_local_id) end as parent_id,
-           -- By key, whatever the statistics say: a fresh manifest has none, and a join went through all its blocks for each.
-           (select p.proposed_canonical_address from cutter_governance.manifest_unit_block p
-             where p.envelope_id = b.envelope_id and p.unit_local_id = b.parent_local_id) as parent_address
+           case when b.parent_local_id is not null then internal.derived_uuid(p_change_set_id, 'unit,' || b.parent_local_id) end as parent_id
       from cutter_governance.manifest_unit_block b
      where b.envelope_id = p_envelope.envelope_id
      -- Containers come before what they contain.
@@ -46,17 +43,8 @@ begin
              p_principal, p_envelope.unit_kind, block.section_type, p_owner_ref, p_envelope.publication_type, block.parent_id, block.render_order,
              concat(v_provenance, block.span_start, ',', block.span_end, '],"span_sha":"', encode(block.region_sha, 'hex'), '"}'),
              block.unit_id, block.version_id, p_change_set_id, p_tool_revision) as report
-      from block),
-  touched as (
-    insert into cutter_governance.cut_change_set_affected_row (
-      affected_row_id, change_set_id, render_order, target_table, target_row_id, operation_kind, after_state_snapshot, lifecycle_digest)
-    select internal.derived_uuid(p_change_set_id, 'row,' || m.unit_local_id), p_change_set_id, m.render_order, 'iu.information_unit', m.unit_id, 'insert',
-           cutter_governance.unit_snapshot(m.address, m.report ->> 'content_hash', m.unit_local_id, p_owner_ref, m.parent_address,
-             p_envelope.publication_type, m.section_type, m.render_order, m.title, p_envelope.unit_kind, m.unit_id, m.version_id),
-           decode(m.report ->> 'lifecycle_digest', 'hex')
-      from made m
-    returning row_digest)
-  select array_agg(t.row_digest) into v_digests from touched t;
+      from block)
+  select array_agg(decode(m.report ->> 'lifecycle_digest', 'hex') order by m.render_order) into v_digests from made m;
   return v_digests;
 end
 $$;

@@ -1,0 +1,5 @@
+-- owner: chancery_guard
+-- promise: every invariant of SG_cut_authz_received holds
+create or replace function orchestrator.guard_sg_cut_authz_received(p_context jsonb) returns boolean
+language sql stable security definer set search_path = pg_catalog, pg_temp
+as $$ select orchestrator.holds(orchestrator.gate_invariants('SG_cut_authz_received', (p_context #>> '{run,id}')::uuid, p_context -> 'evidence')) $$;

@@ -1,0 +1,20 @@
+-- The guards of the machine orchestrator_run, under the names of seed D. Registered anew with every release.
+select fsm.fn_guard_register('IG_source_pin', 'orchestrator.guard_ig_source_pin', '{}', 'Source document and version exist; the recomputed manifest digest equals the pinned one.');
+select fsm.fn_guard_register('IG_mark', 'orchestrator.guard_ig_mark', '{}', 'The rebuilt region digest equals the recorded one and the mark rows are within the limit.');
+select fsm.fn_guard_register('IG_cutplan', 'orchestrator.guard_ig_cutplan', '{}', 'Two rebuilds give one writer digest, one row a mark, known vocabulary and distinct idempotency keys.');
+select fsm.fn_guard_register('IG_backup', 'orchestrator.guard_ig_backup', '{}', 'The backup is stored for the pinned key and its digest is recorded.');
+select fsm.fn_guard_register('IG_grant_probe', 'orchestrator.guard_ig_grant_probe', '{}', 'Every needed right is there and no writer is open to everyone.');
+select fsm.fn_guard_register('SG_cut_authz_request', 'orchestrator.guard_sg_cut_authz_request', '{}', 'The cut-authorization request is uploaded with every field the sovereign needs.');
+select fsm.fn_guard_register('SG_cut_authz_received', 'orchestrator.guard_sg_cut_authz_received', '{approval}', 'A sovereign signed an approval for exactly this run, document and writer digest.');
+select fsm.fn_guard_register('IG_cut_leg_a_execute', 'orchestrator.guard_ig_cut_leg_a_execute', '{approval}', 'Exactly the planned units were written in one transaction and all of them are drafts.');
+select fsm.fn_guard_register('IG_structural_verify', 'orchestrator.guard_ig_structural_verify', '{}', 'All eleven booleans of the structural probe are true.');
+select fsm.fn_guard_register('IG_leg_b_record', 'orchestrator.guard_ig_leg_b_record', '{change_set}', 'The change set is unique, complete and signed by the executor; the lanes do not overlap.');
+select fsm.fn_guard_register('IG_write_verify', 'orchestrator.guard_ig_write_verify', '{change_set}', 'The verifier, under its own login, recorded and signed the only result for the change set.');
+select fsm.fn_guard_register('SG_lifecycle_authz_request', 'orchestrator.guard_sg_lifecycle_authz_request', '{}', 'The enactment request is uploaded and names a new review decision.');
+select fsm.fn_guard_register('SG_lifecycle_authz_received', 'orchestrator.guard_sg_lifecycle_authz_received', '{approval,review_decision}', 'A sovereign signed the request; its decision is of the enactment kind and was used by no other run.');
+select fsm.fn_guard_register('IG_lifecycle_enact_execute', 'orchestrator.guard_ig_lifecycle_enact_execute', '{review_decision}', 'Every unit was enacted in one transaction under the approved decision.');
+select fsm.fn_guard_register('IG_closeout', 'orchestrator.guard_ig_closeout', '{}', 'Every document of the run is uploaded and the run stands in the index.');
+select fsm.fn_guard_register('G-RESUME-STATE', 'orchestrator.guard_resume_state', '{history}', 'The run goes back to the very state it was stopped in.');
+select fsm.fn_guard_register('G-RESUME-APPROVAL', 'orchestrator.guard_resume_approval', '{approval}', 'A sovereign approved that this stopped run goes on.');
+select fsm.fn_guard_register('G-DRIFT-ACK', 'orchestrator.guard_drift_ack', '{approval}', 'A sovereign acknowledged the drift and its new pins.');
+select fsm.fn_guard_register('G-VOID-DOCUMENT', 'orchestrator.guard_void_document', '{}', 'A document signed by the sovereign voids exactly this run.');
