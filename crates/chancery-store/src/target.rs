@@ -181,6 +181,33 @@ impl Store {
         Ok(Self { pool })
     }
 
+    /// One connection, in a transaction that ends with [`Store::commit`] or [`Store::roll_back`]: several doors, all or nothing.
+    ///
+    /// # Errors
+    /// When there is no way in.
+    pub async fn begin(target: &Target, role: Role) -> Result<Self, Error> {
+        let store = Self::with_connections(target, role, 1)?;
+        sqlx::query("begin isolation level read committed").execute(&store.pool).await?;
+        Ok(store)
+    }
+
+    /// Ends the transaction of [`Store::begin`]: everything holds.
+    ///
+    /// # Errors
+    /// When the database refuses at the end; then nothing holds.
+    pub async fn commit(self) -> Result<(), Error> {
+        let done = sqlx::query("commit").execute(&self.pool).await;
+        self.pool.close().await;
+        done?;
+        Ok(())
+    }
+
+    /// Ends the transaction of [`Store::begin`]: nothing holds.
+    pub async fn roll_back(self) {
+        // A connection that is closed inside a transaction takes it along.
+        self.pool.close().await;
+    }
+
     /// Closes the connections.
     pub async fn close(&self) {
         self.pool.close().await;
