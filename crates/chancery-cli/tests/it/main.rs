@@ -4,6 +4,7 @@
 
 mod approval;
 mod audit;
+mod backup;
 mod bad_documents;
 mod bad_input;
 mod crash;
