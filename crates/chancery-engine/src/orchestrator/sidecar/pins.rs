@@ -49,7 +49,7 @@ const SECRET_PAIRS: &[(&str, &str)] = &[
 ];
 
 /// The largest whole number that every reader of JSON keeps exact.
-const EXACT: u64 = (1 << 53) - 1;
+pub(super) const EXACT: u64 = (1 << 53) - 1;
 
 /// How deep a pin may be nested. serde_json reads 128 levels, and a pin stands inside the run.
 const DEEPEST: usize = 100;

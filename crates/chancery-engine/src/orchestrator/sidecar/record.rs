@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use uuid::Uuid;
 
-use super::pins::Pins;
+use super::pins::{EXACT, Pins};
 use crate::orchestrator::run_id::RunId;
 
 /// Where a run stands, and how it came there.
@@ -34,7 +34,13 @@ pub struct Run {
     /// Approvals that this run has used; none counts twice.
     pub consumed_approval_ids: Vec<String>,
     /// Time spent at work since the last approved resume; waiting at a gate does not count.
+    #[serde(serialize_with = "at_most_exact")]
     pub elapsed_ms: u64,
+}
+
+/// A time that overflowed is still a long time; written as it is, the file could not be read again.
+fn at_most_exact<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64((*number).min(EXACT))
 }
 
 /// Whether a run writes.

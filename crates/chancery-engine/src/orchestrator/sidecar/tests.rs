@@ -239,6 +239,13 @@ fn a_state_of_another_run_is_not_stored() {
 }
 
 #[test]
+fn a_time_that_overflowed_does_not_cost_the_file() {
+    let run = Run { elapsed_ms: u64::MAX, ..example() };
+    let again = read_bytes(text::of(&run).as_bytes()).unwrap();
+    assert_eq!(again, Run { elapsed_ms: (1 << 53) - 1, ..example() });
+}
+
+#[test]
 fn the_list_shows_runs_and_nothing_else() {
     let (root, _sidecar) = stored();
     let other = Run { run_id: OTHER_RUN_ID.parse().unwrap(), ..example() };

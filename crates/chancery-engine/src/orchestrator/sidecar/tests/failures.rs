@@ -314,16 +314,19 @@ fn of_many_processes_one_gets_the_run() {
                 .unwrap()
         })
         .collect();
-    let mut answers: Vec<String> = children
+    let mut readers: Vec<_> = children
         .iter_mut()
-        .map(|child| {
-            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        .map(|child| BufReader::new(child.stdout.take().unwrap()).lines())
+        .collect();
+    let mut answers: Vec<String> = readers
+        .iter_mut()
+        .map(|lines| {
             lines.find_map(|line| Some(line.unwrap().strip_prefix("answer ")?.to_owned())).unwrap()
         })
         .collect();
     for mut child in children {
         drop(child.stdin.take());
-        child.wait().unwrap();
+        assert!(child.wait().unwrap().success());
     }
     answers.sort();
     assert_eq!(answers, [["STOP_RUN_BUSY"; 5].as_slice(), &["won"]].concat());
