@@ -8,6 +8,7 @@ use chancery_store::managed::{Env, Home};
 
 use crate::cli::Globals;
 use crate::failure::Failure;
+use crate::orchestrate::colour_is_welcome;
 
 /// The configuration of one invocation.
 #[derive(Clone)]
@@ -19,6 +20,10 @@ pub(crate) struct Config {
     pub(crate) database_url: Option<String>,
     /// Where the sidecars of runs lie, when somebody said so.
     runs_dir: Option<PathBuf>,
+    /// Whether colours are welcome (https://no-color.org).
+    pub(crate) colour: bool,
+    /// Whether the terminal can't move its cursor.
+    pub(crate) dumb_terminal: bool,
     /// `PATH`, for finding server binaries.
     pub(crate) path: Option<OsString>,
 }
@@ -46,6 +51,8 @@ impl Config {
             runs_dir: std::env::var_os("CUTTER_RUNS_DIR")
                 .filter(|dir| !dir.is_empty())
                 .map(Into::into),
+            colour: colour_is_welcome(std::env::var_os("NO_COLOR").as_deref()),
+            dumb_terminal: std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
             path: std::env::var_os("PATH"),
         })
     }

@@ -2,7 +2,10 @@
 
 mod aides;
 mod look;
+mod progress;
 mod watch;
+
+pub(crate) use progress::colour_is_welcome;
 
 use std::path::PathBuf;
 
@@ -13,7 +16,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use serde_json::json;
 
 use self::aides::Processes;
-use self::watch::Lines;
+use self::watch::Display;
 use crate::Context;
 use crate::cutter::{Desk, Duty};
 use crate::failure::{Failure, Outcome};
@@ -205,17 +208,16 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
     let run_id = args.run_id.unwrap_or_else(|| RunId::new(jiff::Timestamp::now()));
     let processes = Processes::of(context, &desk.store, args.aides.verifier.as_deref()).await?;
     context.out.note(&format!("run {run_id}"));
-    let mut lines = Lines::new(&context.out);
+    let mut display = Display::new(context.config.colour, context.config.dumb_terminal);
     let root = context.config.runs_dir();
     let mut runner = Runner {
         store: &desk.store,
         actor: &desk.actor,
         aides: &processes,
-        watch: &mut lines,
+        watch: &mut display,
         root: &root,
     };
     let ended = runner.start(run_id, &args.document).await;
-    lines.finish();
     desk.position_events().await;
     told(context, ended)
 }
@@ -223,18 +225,17 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
 async fn resume(context: &mut Context, args: Resume) -> Result<Outcome, Failure> {
     let desk = Desk::open(context, Duty::Cut).await?;
     let processes = Processes::of(context, &desk.store, args.aides.verifier.as_deref()).await?;
-    let mut lines = Lines::new(&context.out);
+    let mut display = Display::new(context.config.colour, context.config.dumb_terminal);
     let root = context.config.runs_dir();
     let mut runner = Runner {
         store: &desk.store,
         actor: &desk.actor,
         aides: &processes,
-        watch: &mut lines,
+        watch: &mut display,
         root: &root,
     };
     let approval = args.approval_kb_id.as_deref();
     let ended = runner.resume(args.named.run_id, approval, args.rebuild_sidecar).await;
-    lines.finish();
     desk.position_events().await;
     told(context, ended)
 }

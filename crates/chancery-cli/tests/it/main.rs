@@ -11,6 +11,7 @@ mod crash;
 mod cutter;
 mod docs;
 mod kb;
+mod orchestrate;
 mod place;
 mod surface;
 mod walk;

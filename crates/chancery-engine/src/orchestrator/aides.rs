@@ -29,7 +29,11 @@ pub trait Aides {
 
 /// Who watches a run.
 pub trait Watch {
+    /// Where the run stands when the command begins.
+    fn standing_at(&mut self, state: &str);
     fn phase_started(&mut self, phase: super::Phase, cap: std::time::Duration);
+    /// The phase still works.
+    fn tick(&mut self, elapsed: std::time::Duration);
     fn invariant(&mut self, name: &str, holds: bool);
     fn phase_passed(&mut self, state: &str, elapsed: std::time::Duration);
     fn paused(&mut self, gate: &str);

@@ -3,7 +3,7 @@
 use chancery_model::cutter::{Decision, decision_payload};
 use chancery_model::envelope::Statement;
 use chancery_model::kb::{Signature, signature_payload};
-use chancery_store::cutter::LifecycleReview;
+use chancery_store::cutter::{LifecycleReview, Review};
 use chancery_store::kb::{Put, Sign};
 use chancery_store::orchestrator::RunRow;
 use chancery_store::{Role, Store, Target};
@@ -92,8 +92,9 @@ pub async fn approve(
     );
     let title = format!("Approval: {}", asked.gate);
     let body = document::page(&title, run, &words, &authority::answer(&question));
+    let decision = decide(store, actor, run, &asked.gate, rationale).await?;
     let open = Store::begin(target, Role::CutterReview).await.map_err(Error::from)?;
-    let written = write(&open, actor, run, &asked, &path, &body, rationale).await;
+    let written = write(&open, actor, &asked, &path, &body, rationale, &decision).await;
     match written {
         Ok(state) => {
             open.commit().await.map_err(Error::from)?;
@@ -112,43 +113,64 @@ pub async fn approve(
     }
 }
 
-async fn write(
+/// The decision that comes with an approval.
+enum Deciding {
+    Cut(Box<Review>),
+    Lifecycle(Box<LifecycleReview>),
+    /// It stands already, or the question needs none.
+    Nothing,
+}
+
+async fn decide(
     store: &Store,
     actor: &Actor,
     run: &RunRow,
+    gate: &str,
+    rationale: Option<&str>,
+) -> Result<Deciding, Error> {
+    let ids = Ids::of(run.run_id);
+    let decision = match gate {
+        "SG_cut_authz" => ids.cut_decision,
+        "SG_lifecycle_authz" => ids.lifecycle_decision,
+        _ => return Ok(Deciding::Nothing),
+    };
+    let stands = store.plan_evidence(run.entry_id).await?.is_some_and(|plan| {
+        plan.decisions.iter().any(|row| row.uuid("review_decision_id") == Some(decision))
+    });
+    if stands {
+        return Ok(Deciding::Nothing);
+    }
+    let plan = plan(store, run.entry_id).await?;
+    if gate == "SG_lifecycle_authz" {
+        let review = lifecycle(actor, run, ids, plan.digest, rationale);
+        return Ok(Deciding::Lifecycle(Box::new(review)));
+    }
+    let request = ReviewRequest {
+        rationale: rationale.map(str::to_owned),
+        ..ReviewRequest::new(Verdict::Approve)
+    };
+    let ids = DecisionIds { envelope: ids.manifest, decision: ids.cut_decision };
+    let review = sign_review(actor, run.entry_id, &request, &plan, None, ids);
+    Ok(Deciding::Cut(Box::new(review)))
+}
+
+async fn write(
+    store: &Store,
+    actor: &Actor,
     asked: &Asked,
     path: &str,
     body: &str,
     rationale: Option<&str>,
+    decision: &Deciding,
 ) -> Result<String, Error> {
     put_signed(store, actor, path, "approval", body, &asked.gate).await?;
     let vote =
         approval::vote(store, actor, "sovereign", asked.approval_id, Vote::Approve, rationale)
             .await?;
-    let ids = Ids::of(run.run_id);
-    match asked.gate.as_str() {
-        "SG_cut_authz" => {
-            let plan = plan(store, run.entry_id).await?;
-            let request = ReviewRequest {
-                rationale: rationale.map(str::to_owned),
-                ..ReviewRequest::new(Verdict::Approve)
-            };
-            let ids = DecisionIds { envelope: ids.manifest, decision: ids.cut_decision };
-            store.fn_review(&sign_review(actor, run.entry_id, &request, &plan, None, ids)).await?;
-        }
-        "SG_lifecycle_authz" => {
-            let decided = store.plan_evidence(run.entry_id).await?.is_some_and(|plan| {
-                let made = |row: &chancery_store::EvidenceRow| row.uuid("review_decision_id");
-                plan.decisions.iter().any(|row| made(row) == Some(ids.lifecycle_decision))
-            });
-            if decided {
-                return Ok(vote.state);
-            }
-            let plan = plan(store, run.entry_id).await?;
-            let review = lifecycle(actor, run, ids, plan.digest, rationale);
-            store.fn_lifecycle_review(&review).await?;
-        }
-        _ => {}
+    match decision {
+        Deciding::Cut(review) => drop(store.fn_review(review).await?),
+        Deciding::Lifecycle(review) => drop(store.fn_lifecycle_review(review).await?),
+        Deciding::Nothing => {}
     }
     Ok(vote.state)
 }

@@ -117,7 +117,10 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         Stop::new(
             "STOP_APPROVAL_REFUSED",
             why,
-            "let the sovereign approve with `cutter orchestrate approve --run-id RUN`",
+            format!(
+                "let the sovereign approve: `cutter orchestrate approve --run-id {}`",
+                question.approval.subject_ref
+            ),
         )
     };
     let Some(document) = kb::get(store, path, None).await? else {

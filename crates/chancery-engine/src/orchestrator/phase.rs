@@ -143,7 +143,7 @@ pub fn question(state: &str) -> Option<&'static str> {
 }
 
 /// The kind of approval that answers a question.
-pub const fn approval_kind(question: &str) -> &'static str {
+pub(super) const fn approval_kind(question: &str) -> &'static str {
     match question.as_bytes() {
         b"SG_cut_authz" => "cut_authorization",
         b"SG_lifecycle_authz" => "lifecycle_authorization",

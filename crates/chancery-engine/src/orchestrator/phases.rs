@@ -206,7 +206,10 @@ impl<A: Aides> Work<'_, A> {
             return Err(Stop::new(
                 "STOP_APPROVAL_REFUSED",
                 "the sovereign's decision on the cut is not there",
-                "let the sovereign approve with `cutter orchestrate approve --run-id RUN`",
+                format!(
+                    "let the sovereign approve: `cutter orchestrate approve --run-id {}`",
+                    self.run.run_name
+                ),
             ));
         };
         let keys = self.store.signing_keys().await.map_err(Error::from)?;

@@ -28,6 +28,7 @@ use crate::Error;
 use crate::run::Actor;
 
 /// Somebody who runs runs: with the executor's login and key, and no other.
+#[expect(missing_debug_implementations, reason = "a display cannot be shown in a log line")]
 pub struct Runner<'a, A> {
     pub store: &'a Store,
     pub actor: &'a Actor,
@@ -209,6 +210,7 @@ impl<A: Aides> Runner<'_, A> {
     ) -> Result<Ended, Stop> {
         let name = sidecar.run().run_id.to_string();
         let mut given = approval.map(str::to_owned);
+        self.watch.standing_at(&sidecar.run().state);
         loop {
             let run = self.store.orchestrator_run(&name).await.map_err(Error::from)?;
             let run = run.ok_or_else(|| Stop::bug("the run is gone from the database"))?;
@@ -302,7 +304,7 @@ impl<A: Aides> Runner<'_, A> {
         self.store
             .orchestrator_resume(gate)
             .await
-            .map_err(|error| refused_approval(Error::from(error)))?;
+            .map_err(|error| refused_approval_stop(Error::from(error).into(), run))?;
         // The time that was allowed is allowed anew.
         sidecar.run_mut().elapsed_ms = 0;
         sidecar.store()?;
@@ -346,7 +348,12 @@ impl<A: Aides> Runner<'_, A> {
             pins: &pins,
             answer,
         };
-        let done = match tokio::time::timeout(allowed, work.perform(phase, sidecar)).await {
+        let done = match tokio::time::timeout(
+            allowed,
+            ticking(self.watch, clock, work.perform(phase, sidecar)),
+        )
+        .await
+        {
             Ok(done) => done,
             Err(_) => Err(Stop::new(
                 "STOP_OVER_CAP",
@@ -411,7 +418,7 @@ impl<A: Aides> Runner<'_, A> {
                 })
             }
             Some(Code::RO004 | Code::RA002 | Code::RA003 | Code::RA006) => {
-                return Err(refused_approval_stop(stop));
+                return Err(refused_approval_stop(stop, run));
             }
             // Somebody else moved it on meanwhile, and this process only found out now.
             Some(Code::RO005 | Code::RS009) => return Err(stop),
@@ -454,6 +461,18 @@ impl<A: Aides> Runner<'_, A> {
             view::bring_up(self.store, sidecar, &now).await?;
         }
         Err(Stop { code: halted.code, way: reported, ..stop })
+    }
+}
+
+/// Shows that the work goes on.
+async fn ticking<T>(watch: &mut dyn Watch, clock: Instant, work: impl Future<Output = T>) -> T {
+    let mut ticks = tokio::time::interval(Duration::from_millis(250));
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return done,
+            _ = ticks.tick() => watch.tick(clock.elapsed()),
+        }
     }
 }
 
@@ -517,11 +536,7 @@ fn refused_start(error: Error) -> Stop {
     Stop::new(code, error.to_string(), way).because(error)
 }
 
-fn refused_approval(error: Error) -> Stop {
-    refused_approval_stop(error.into())
-}
-
-fn refused_approval_stop(stop: Stop) -> Stop {
+fn refused_approval_stop(stop: Stop, run: &RunRow) -> Stop {
     let differs = stop
         .source
         .as_ref()
@@ -540,8 +555,10 @@ fn refused_approval_stop(stop: Stop) -> Stop {
     Stop {
         code: "STOP_APPROVAL_REFUSED",
         reason,
-        way: "let the sovereign approve what is asked: `cutter orchestrate approve --run-id RUN`"
-            .to_owned(),
+        way: format!(
+            "let the sovereign approve what is asked: `cutter orchestrate approve --run-id {}`",
+            run.run_name
+        ),
         source: stop.source,
     }
 }

@@ -53,7 +53,7 @@ impl From<super::sidecar::Error> for Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        let way = "mend what it says, then `cutter orchestrate resume --run-id RUN`";
+        let way = "mend what it says, then resume the run";
         let (code, way) = match &error {
             Error::Store(chancery_store::Error::Away(_)) => {
                 ("STOP_DATABASE_AWAY", "start the database, then resume the run; nothing was lost")

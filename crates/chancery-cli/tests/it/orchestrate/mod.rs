@@ -1,0 +1,4 @@
+//! Runs of the orchestrator, with the real binary, a real PostgreSQL and real processes for the verifier and the backup.
+
+mod run;
+pub(crate) mod scene;
