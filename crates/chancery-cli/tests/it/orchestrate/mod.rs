@@ -1,4 +1,5 @@
 //! Runs of the orchestrator, with the real binary, a real PostgreSQL and real processes for the verifier and the backup.
 
+mod crash;
 mod run;
 pub(crate) mod scene;
