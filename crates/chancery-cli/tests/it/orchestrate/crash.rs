@@ -2,7 +2,7 @@
 //!
 //! The instants are enumerated, not drawn: `strace` ends the runner on entry of the n-th system call that can make a difference, which
 //! is everything it sends to the database and every step that replaces its files. By default a seeded slice of them is taken;
-//! `CHANCERY_TEST_CELLS=all` takes every one, a number so many.
+//! `CHANCERY_TEST_INSTANTS=all` takes every one, a number so many.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -236,7 +236,7 @@ impl Stages {
 /// All of them, or so many, spread over all by a seed.
 #[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
 fn slice<T: Clone>(all: &[T]) -> Vec<T> {
-    let wanted = std::env::var("CHANCERY_TEST_CELLS").ok();
+    let wanted = std::env::var("CHANCERY_TEST_INSTANTS").ok();
     if wanted.as_deref() == Some("all") {
         return all.to_vec();
     }
