@@ -1,6 +1,7 @@
 //! `cutter orchestrate …`: one document from `pending` to `closeout_reported`.
 
 mod aides;
+mod batch;
 mod look;
 mod progress;
 mod watch;
@@ -75,6 +76,21 @@ Example:
         after_help = "Example:\n  $ cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
     )]
     Void(Reasoned),
+    /// Take many documents through their runs: planning in parallel, writes one after another
+    #[command(after_help = "\
+Each document has its own run and its own approvals. Repeat the command after approving: it goes on with what was approved and \
+leaves the rest. The queue is a YAML file:
+
+  schema_version: 1
+  batch_id: 01a1e00f-be00-71b2-9d7d-4f2b9ded7ebd
+  items:
+    - document_id: records-policy
+    - document_id: travel-policy
+
+Example:
+  $ cutter orchestrate batch --queue queue.yaml --as executor
+  $ cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
+    Batch(batch::Batch),
     /// Pin the public OpenPGP key that backups are encrypted to
     #[command(after_help = "\
 Only the public key comes here; the secret one stays with whoever restores.
@@ -197,6 +213,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::List(args) => list(context, &args).await,
         Command::Stop(args) => stop(context, &args).await,
         Command::Void(args) => void(context, &args).await,
+        Command::Batch(args) => batch::batch(context, &args).await,
         Command::BackupKey { file } => aides::pin_key(context, &file).await,
         Command::TakeBackup(args) => aides::take_backup(context, &args.file).await,
         Command::WriteVerify(args) => write_verify(context, &args).await,
@@ -228,9 +245,10 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
             watch: &mut display,
             root: &root,
         };
-        runner.start(run_id, &args.document).await
+        let ended = runner.start(run_id, &args.document).await;
+        desk.position_events().await;
+        ended
     };
-    desk.position_events().await;
     told(context, ended)
 }
 
@@ -259,9 +277,10 @@ async fn resume(context: &mut Context, args: Resume) -> Result<Outcome, Failure>
             watch: &mut display,
             root: &root,
         };
-        runner.resume(run_id, approval, args.rebuild_sidecar).await
+        let ended = runner.resume(run_id, approval, args.rebuild_sidecar).await;
+        desk.position_events().await;
+        ended
     };
-    desk.position_events().await;
     told(context, ended)
 }
 

@@ -8,6 +8,7 @@ mod aides;
 mod approve;
 mod authority;
 pub mod backup;
+pub mod batch;
 mod document;
 mod halt;
 pub mod lock;

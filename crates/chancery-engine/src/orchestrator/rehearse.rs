@@ -381,7 +381,13 @@ impl<A: Aides> Rehearsal<'_, A> {
                 ),
             ],
         )?;
-        self.rehearsed(sidecar, run, Phase::StructuralVerify, &rehearsed.structure())?;
+        let forbidden: Vec<String> = open
+            .setting("orchestrator.forbidden_addresses")
+            .await
+            .map_err(Error::from)?
+            .and_then(|patterns| serde_json::from_value(patterns).ok())
+            .unwrap_or_default();
+        self.rehearsed(sidecar, run, Phase::StructuralVerify, &rehearsed.structure(&forbidden))?;
         let digest = rehearsed.plan.effect.effect_digest();
         self.rehearsed(
             sidecar,
@@ -421,7 +427,14 @@ impl<A: Aides> Rehearsal<'_, A> {
             &sidecar.folder().path().join("sg2-lifecycle-authz-request.md"),
             body.as_bytes(),
         )?;
-        self.rehearsed(sidecar, run, Phase::LifecycleAuthzRequest, &[("request_is_complete", true)])
+        let complete =
+            facts.as_object().is_some_and(|all| all.values().all(|value| !value.is_null()));
+        self.rehearsed(
+            sidecar,
+            run,
+            Phase::LifecycleAuthzRequest,
+            &[("request_is_complete", complete)],
+        )
     }
 
     async fn after_the_enactment(
@@ -540,7 +553,7 @@ impl Rehearsed {
     }
 
     /// The eleven booleans of the structural probe, about the rows in the transaction.
-    fn structure(&self) -> Vec<(&'static str, bool)> {
+    fn structure(&self, forbidden: &[String]) -> Vec<(&'static str, bool)> {
         let hash = |unit: &UnitRow| hex::encode(Sha256::digest(unit.body.as_bytes()));
         let mut types: BTreeMap<&str, usize> = BTreeMap::new();
         for unit in &self.units {
@@ -560,7 +573,13 @@ impl Rehearsed {
             ("lifecycle_all_draft", self.units.iter().all(|unit| unit.lifecycle_status == "draft")),
             ("section_type_cardinality", types == self.plan.section_types()),
             ("no_unexpected_rows", self.units.len() == self.pairs().count()),
-            ("forbidden_id_zero", true),
+            (
+                "forbidden_id_zero",
+                !self
+                    .units
+                    .iter()
+                    .any(|unit| forbidden.iter().any(|pattern| is_like(&unit.address, pattern))),
+            ),
         ]
     }
 
@@ -736,6 +755,26 @@ fn answer(request: &Value) -> Value {
     Value::Object(facts)
 }
 
+/// LIKE, as the database has it: `%` is any text, `_` any one character.
+fn is_like(text: &str, pattern: &str) -> bool {
+    let mut rest = pattern.chars();
+    match rest.next() {
+        None => text.is_empty(),
+        Some('%') => {
+            let rest = rest.as_str();
+            text.char_indices()
+                .map(|(at, _)| at)
+                .chain([text.len()])
+                .any(|at| is_like(&text[at..], rest))
+        }
+        Some(wanted) => {
+            let mut given = text.chars();
+            given.next().is_some_and(|c| wanted == '_' || c == wanted)
+                && is_like(given.as_str(), rest.as_str())
+        }
+    }
+}
+
 fn json_block(body: &str) -> Option<Value> {
     let start = body.find("```json\n")? + "```json\n".len();
     let end = start + body[start..].find("\n```")?;
@@ -760,4 +799,24 @@ fn validated(sidecar: &mut Sidecar, approval: &str, request: &Value) {
 async fn standing(open: &Store, name: &str) -> Result<RunRow, Stop> {
     let run = open.orchestrator_run(name).await.map_err(Error::from)?;
     run.ok_or_else(|| Stop::bug("the rehearsed run is gone"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_like;
+
+    #[test]
+    fn like_is_as_in_the_database() {
+        for (text, pattern, like) in [
+            ("POL/sec.1", "POL/%", true),
+            ("POL/sec.1", "%sec._", true),
+            ("POL/sec.12", "%sec._", false),
+            ("POL", "POL", true),
+            ("POL", "", false),
+            ("", "%", true),
+            ("Điều", "Đi_u", true),
+        ] {
+            assert_eq!(is_like(text, pattern), like, "{text} {pattern}");
+        }
+    }
 }
