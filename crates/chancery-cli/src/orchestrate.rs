@@ -28,11 +28,11 @@ A run goes through fourteen states. Twice it stops and asks a sovereign; only a 
 on. A run can be killed at any moment: `resume` goes on where the database says it stands.
 
 Example:
-  $ cutter orchestrate backup-key backup.asc
-  $ cutter orchestrate start records-policy --as executor
-  $ cutter orchestrate approve --run-id ictr-… --as sofia
-  $ cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor
-  $ cutter orchestrate status --run-id ictr-…";
+  $ chancery cutter orchestrate backup-key backup.asc
+  $ chancery cutter orchestrate start records-policy --as executor
+  $ chancery cutter orchestrate approve --run-id ictr-… --as sofia
+  $ chancery cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor
+  $ chancery cutter orchestrate status --run-id ictr-…";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -41,39 +41,39 @@ pub(crate) enum Command {
 Ends with exit code 4 when it waits for the sovereign.
 
 Example:
-  $ cutter orchestrate start records-policy --as executor
-  $ cutter orchestrate start records-policy --mode dryrun --as executor")]
+  $ chancery cutter orchestrate start records-policy --as executor
+  $ chancery cutter orchestrate start records-policy --mode dryrun --as executor")]
     Start(Start),
     /// Go on with a run, after a pause, a stop or a crash
     #[command(after_help = "\
 Repeating it changes nothing: a run that is over, or waits, is left as it is.
 
 Example:
-  $ cutter orchestrate resume --run-id ictr-… --as executor
-  $ cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor")]
+  $ chancery cutter orchestrate resume --run-id ictr-… --as executor
+  $ chancery cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor")]
     Resume(Resume),
     /// Look at what a run asks of the sovereign, and sign it
     #[command(after_help = "\
 The document, the vote and the decision are written in one transaction, signed with the sovereign's own key.
 
 Example:
-  $ cutter orchestrate approve --run-id ictr-… --show
-  $ cutter orchestrate approve --run-id ictr-… --rationale 'read in full' --as sofia")]
+  $ chancery cutter orchestrate approve --run-id ictr-… --show
+  $ chancery cutter orchestrate approve --run-id ictr-… --rationale 'read in full' --as sofia")]
     Approve(Approve),
     /// Show where a run stands, gate by gate
-    #[command(after_help = "Example:\n  $ cutter orchestrate status --run-id ictr-…")]
+    #[command(after_help = "Example:\n  $ chancery cutter orchestrate status --run-id ictr-…")]
     Status(Named),
     /// List runs, newest first
-    #[command(after_help = "Example:\n  $ cutter orchestrate list --open")]
+    #[command(after_help = "Example:\n  $ chancery cutter orchestrate list --open")]
     List(List),
     /// Stop a run; it goes on only with a sovereign's approval
     #[command(
-        after_help = "Example:\n  $ cutter orchestrate stop --run-id ictr-… --reason 'the annex is wrong' --as sofia"
+        after_help = "Example:\n  $ chancery cutter orchestrate stop --run-id ictr-… --reason 'the annex is wrong' --as sofia"
     )]
     Stop(Reasoned),
     /// Void a run by a signed document: its request is given up, its drafts are taken back
     #[command(
-        after_help = "Example:\n  $ cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
+        after_help = "Example:\n  $ chancery cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
     )]
     Void(Reasoned),
     /// Take many documents through their runs: planning in parallel, writes one after another
@@ -88,16 +88,15 @@ leaves the rest. The queue is a YAML file:
     - document_id: travel-policy
 
 Example:
-  $ cutter orchestrate batch --queue queue.yaml --as executor
-  $ cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
+  $ chancery cutter orchestrate batch --queue queue.yaml --as executor
+  $ chancery cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
     Batch(batch::Batch),
     /// Pin the public OpenPGP key that backups are encrypted to
     #[command(after_help = "\
-Only the public key comes here; the secret one stays with whoever restores.
+Only the public key comes here, as `gpg --armor --export NAME` writes it; the secret one stays with whoever restores.
 
 Example:
-  $ gpg --armor --export backup@example.org > backup.asc
-  $ cutter orchestrate backup-key backup.asc")]
+  $ chancery cutter orchestrate backup-key backup.asc")]
     BackupKey {
         /// The file that `gpg --armor --export` wrote
         file: PathBuf,

@@ -64,7 +64,11 @@ pub(super) fn status(run: &RunRow, moves: &[RunMove], sidecar: &Value) -> String
         ("entry", run.entry_id.to_string()),
         (
             "sidecar",
-            sidecar["state"].as_str().or(sidecar["stop"].as_str()).unwrap_or_default().to_owned(),
+            sidecar["state"]
+                .as_str()
+                .or_else(|| sidecar["stop"].as_str())
+                .unwrap_or_default()
+                .to_owned(),
         ),
         ("asks", question(&run.state).unwrap_or_default().to_owned()),
     ]);
