@@ -21,7 +21,7 @@ begin
     perform internal.refuse(internal.problem('RO005', jsonb_build_object(
       'run_id', p_run.run_name, 'state', p_run.state_code, 'gate', p_gate, 'actor_class', p_actor_class)));
   end if;
-  v_document := orchestrator.put_document(p_run, p_gate, case when p_gate like '%\_request' then 'request' else 'receipt' end, p_document, p_principal, p_actor_class);
+  v_document := orchestrator.put_document(p_run, p_gate, case when right(p_gate, 8) = '_request' then 'request' else 'receipt' end, p_document, p_principal, p_actor_class);
   select jsonb_object_agg(i.key, i.value) into v_invariants
     from unnest(v_transition.guard_ids) g (gate), jsonb_each(orchestrator.gate_invariants(g.gate, p_run.run_id, p_evidence)) i;
   if not orchestrator.holds(v_invariants) then
