@@ -16,7 +16,7 @@ use crate::support::{letters, post};
 mod bundle;
 mod columns;
 mod forged;
-mod scene;
+pub(crate) mod scene;
 
 /// A history with signatures, and a superuser who has switched every trigger off.
 struct Scene {
