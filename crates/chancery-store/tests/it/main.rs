@@ -25,6 +25,7 @@ mod matrix;
 mod migrate;
 mod orchestrator_world;
 mod orchestrator;
+mod orchestrator_audit;
 mod orchestrator_authority;
 mod outbox;
 mod reference_rows;

@@ -582,6 +582,51 @@ impl World {
         }
     }
 
+    /// Runs that went every way there is, one document each.
+    pub(crate) async fn every_run(&self) -> Vec<(&'static str, Run)> {
+        let mut runs = Vec::new();
+        let done = self.started("done").await;
+        self.drive(&done, "IG_closeout").await;
+        runs.push(("done", done));
+        // Stopped twice, once by drift, and on.
+        let resumed = self.started("resumed").await;
+        self.drive(&resumed, "IG_mark").await;
+        self.stop(&resumed).await.expect("stopped");
+        let word = self.ask(&resumed, "SG_resume_stopped").await;
+        self.authorize(&resumed, "SG_resume_stopped", &word).await;
+        self.resume(&resumed, &word.evidence()).await.expect("resumed");
+        self.halt(&resumed, "stopped_drift").await.expect("stopped");
+        let word = self.ask(&resumed, "SG_drift_ack").await;
+        self.authorize(&resumed, "SG_drift_ack", &word).await;
+        self.resume(&resumed, &word.evidence()).await.expect("resumed");
+        self.pass(&resumed, "IG_cutplan").await;
+        runs.push(("resumed", resumed));
+        // Written, and no ledger yet.
+        let written = self.started("written").await;
+        self.drive(&written, "SG_cut_authz_received").await;
+        runs.push(("written", written));
+        let failed = self.started("failed").await;
+        self.drive(&failed, "IG_leg_b_record").await;
+        self.write_verify(&failed, "fail").await.expect("a verdict");
+        runs.push(("failed", failed));
+        for (name, gate) in [
+            ("voided0", ""),
+            ("voided1", "IG_mark"),
+            ("voided2", "SG_cut_authz_received"),
+            ("voided3", "IG_leg_b_record"),
+            ("voided4", "IG_write_verify"),
+            ("voided5", "SG_lifecycle_authz_received"),
+        ] {
+            let run = self.started(name).await;
+            if !gate.is_empty() {
+                self.drive(&run, gate).await;
+            }
+            self.void(&run).await.expect("voided");
+            runs.push((name, run));
+        }
+        runs
+    }
+
     // ── stops ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
     /// The executor fails or stops the run.

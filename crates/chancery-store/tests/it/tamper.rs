@@ -18,6 +18,8 @@ mod columns;
 mod forged;
 pub(crate) mod scene;
 
+pub(crate) use bundle::sealed;
+
 /// A history with signatures, and a superuser who has switched every trigger off.
 struct Scene {
     db: TestDb,

@@ -111,7 +111,7 @@ async fn every_flipped_bit_of_a_bundle_is_found() {
     assert!(!verified(&longer).await.ok(), "something behind it");
 }
 
-pub(super) fn sealed(document: &Value) -> Vec<u8> {
+pub(crate) fn sealed(document: &Value) -> Vec<u8> {
     let line = canonical::to_string(document) + "\n";
     let seal = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     format!("{line}sha256:{seal}\n").into_bytes()
