@@ -285,7 +285,8 @@ impl Replay {
     fn new(first: &LogRow, facts: Option<Facts>) -> Self {
         Self {
             run_id: first.run_id,
-            known_kind: ["custom", "cut_request", "orchestrator_run"].contains(&first.run_kind.as_str()),
+            known_kind: ["custom", "cut_request", "orchestrator_run"]
+                .contains(&first.run_kind.as_str()),
             facts,
             seq: 0,
             state: None,

@@ -51,11 +51,8 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
     let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
-    let mut reader = log::Reader {
-        snapshot: &mut snapshot,
-        entry: &shapes[0],
-        orchestrated: &shapes[1],
-    };
+    let mut reader =
+        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
     log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
         .await?;
     signers.tell(&mut report);
@@ -76,11 +73,8 @@ pub async fn verify(
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
     let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
-    let mut reader = log::Reader {
-        snapshot: &mut snapshot,
-        entry: &shapes[0],
-        orchestrated: &shapes[1],
-    };
+    let mut reader =
+        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
     signers.tell(&mut report);

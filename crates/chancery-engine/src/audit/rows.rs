@@ -347,7 +347,10 @@ impl<'a> Source<'a> {
         let entries = ids(rows.all(ORCHESTRATED), "entry_id");
         rows.add(ENTRY, self.rows(ENTRY, "entry_id", &entries, &["entry_id"]).await?);
         let order = ["envelope_id", "render_order"];
-        rows.add(ENVELOPE, self.rows(ENVELOPE, "envelope_id", &one("manifest"), &order[..1]).await?);
+        rows.add(
+            ENVELOPE,
+            self.rows(ENVELOPE, "envelope_id", &one("manifest"), &order[..1]).await?,
+        );
         rows.add(BLOCK, self.rows(BLOCK, "envelope_id", &one("manifest"), &order).await?);
         for part in ["cut_decision", "lifecycle_decision"] {
             let order = ["review_decision_id"];
@@ -360,9 +363,11 @@ impl<'a> Source<'a> {
         let units = rows.all(ORCHESTRATED).flat_map(|run| run_units(&rows, run)).collect();
         rows.add(LIFECYCLE, self.rows(LIFECYCLE, "unit_id", &units, &["unit_id", "seq"]).await?);
         let approvals = rows.log_of(run_id).iter().filter_map(used_approval).collect();
-        for (table, order) in
-            [(REQUEST, &["approval_id"][..]), (VOTE, &["approval_id", "voter", "vote_seq"]), (USE, &["approval_id"])]
-        {
+        for (table, order) in [
+            (REQUEST, &["approval_id"][..]),
+            (VOTE, &["approval_id", "voter", "vote_seq"]),
+            (USE, &["approval_id"]),
+        ] {
             rows.add(table, self.rows(table, "approval_id", &approvals, order).await?);
         }
         let named = rows.all(ORCHESTRATED).flat_map(|run| paths(run, rows.log_of(run_id)));

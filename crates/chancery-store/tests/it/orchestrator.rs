@@ -41,7 +41,10 @@ async fn a_run_goes_from_gate_to_gate() {
     let db = &world.cutter.db;
     assert_eq!(db.count("iu.information_unit where lifecycle_status = 'enacted'").await, 3);
     assert_eq!(db.count("iu.unit_version where lifecycle_status = 'enacted'").await, 3);
-    let entry = format!("select status from cutter_governance.decision_backlog_entry where entry_id = '{}'", run.entry);
+    let entry = format!(
+        "select status from cutter_governance.decision_backlog_entry where entry_id = '{}'",
+        run.entry
+    );
     assert_eq!(world.text(&entry).await, "verified_complete");
     let index = "kb.revision, regexp_split_to_table(body, E'\\n') line where path like 'orchestrator/runs-index/%'";
     assert_eq!(db.count(&format!("{index} and line like '%{}%'", run.name)).await, 1);
@@ -96,9 +99,14 @@ async fn a_start_needs_a_name_and_a_free_document() {
     let run = world.planned("alpha").await;
     let another = Uuid::now_v7();
     let before = world.cutter.db.fingerprint().await;
-    for name in ["", "ictr-today", &format!("ictr-20260914T080000Z-{another}"), &run.name.to_uppercase()] {
+    for name in
+        ["", "ictr-today", &format!("ictr-20260914T080000Z-{another}"), &run.name.to_uppercase()]
+    {
         let misnamed = Run { name: name.to_owned(), ..run.clone() };
-        assert_eq!(refusal(world.start(&misnamed).await), (RO009, json!({ "run_id": run.id, "run_name": name })));
+        assert_eq!(
+            refusal(world.start(&misnamed).await),
+            (RO009, json!({ "run_id": run.id, "run_name": name }))
+        );
     }
     let lost = Run { document: "nowhere".to_owned(), ..run.clone() };
     assert_eq!(refusal(world.start(&lost).await), (RO006, json!({ "document_id": "nowhere" })));
@@ -144,8 +152,12 @@ async fn a_gate_that_is_not_next_is_refused() {
     for (done, state) in STATES.iter().enumerate() {
         let before = world.cutter.db.fingerprint().await;
         let later = GATES.iter().skip(done + 1).copied();
-        for gate in later.filter(|gate| !["SG_cut_authz_received", "SG_lifecycle_authz_received", "IG_leg_b_record"].contains(gate)) {
-            let class = if gate == "IG_write_verify" { "verifier_dot992" } else { "executor_dot991" };
+        for gate in later.filter(|gate| {
+            !["SG_cut_authz_received", "SG_lifecycle_authz_received", "IG_leg_b_record"]
+                .contains(gate)
+        }) {
+            let class =
+                if gate == "IG_write_verify" { "verifier_dot992" } else { "executor_dot991" };
             let answer = match gate {
                 // Its door marks first; what it marked is gone with the refusal.
                 "IG_mark" => world.mark(&run, &json!({})).await,
@@ -159,7 +171,11 @@ async fn a_gate_that_is_not_next_is_refused() {
         if let Some(next) = GATES.get(done) {
             for gate in ["nonsense", "IG_cut_leg_a_execute"] {
                 let answer = world.gate(&run, gate, &json!({})).await;
-                assert_eq!(refusal(answer), not_next(state, gate, "executor_dot991"), "before {next}");
+                assert_eq!(
+                    refusal(answer),
+                    not_next(state, gate, "executor_dot991"),
+                    "before {next}"
+                );
             }
         }
         let failed = if *state == "lifecycle_enacted" { "failed_mark" } else { "failed_closeout" };
@@ -187,9 +203,17 @@ async fn violated(world: &World, run: &Run, gate: &str, evidence: &Value) -> Val
     let mut keys: Vec<&String> = facts.as_object().expect("facts").keys().collect();
     keys.sort();
     assert_eq!(keys, ["gate", "invariants", "run_id", "violated"]);
-    let wrong = facts["invariants"].as_object().expect("names").iter().filter(|(_, held)| **held != json!(true));
+    let wrong = facts["invariants"]
+        .as_object()
+        .expect("names")
+        .iter()
+        .filter(|(_, held)| **held != json!(true));
     assert_eq!(facts["violated"], json!(wrong.map(|(name, _)| name).collect::<Vec<_>>()));
-    assert_eq!(before, world.cutter.db.fingerprint().await, "{gate}: nothing changed, the receipt neither");
+    assert_eq!(
+        before,
+        world.cutter.db.fingerprint().await,
+        "{gate}: nothing changed, the receipt neither"
+    );
     facts["violated"].clone()
 }
 
@@ -268,7 +292,8 @@ async fn drift_is_found_in_each_dimension() {
         if dimension != "functions" {
             assert_eq!((&pinned, &live), (&json!(0), &json!(1)));
         }
-        let difference = json!({ "dimension": dimension, "name": name, "pinned": pinned, "live": live });
+        let difference =
+            json!({ "dimension": dimension, "name": name, "pinned": pinned, "live": live });
         let expected = json!({ "run_id": run.name, "state": "cutplan_ok", "dimension": dimension, "differences": [difference] });
         assert_eq!((code, facts), (RO003, expected));
         assert_eq!(before, world.cutter.db.fingerprint().await, "nothing changed");
@@ -286,13 +311,17 @@ async fn the_direct_way_is_closed_to_a_request_of_a_run() {
     world.drive(&run, "IG_grant_probe").await;
     let cutter = &world.cutter;
     let driven = |phase: &str, state: &str| {
-        (RO010, json!({ "entry_id": run.entry, "phase": phase, "run_id": run.name, "state": state }))
+        (
+            RO010,
+            json!({ "entry_id": run.entry, "phase": phase, "run_id": run.name, "state": state }),
+        )
     };
     let engine = |error: chancery_engine::Error| match error {
         chancery_engine::Error::Store(error) => error,
         other => panic!("a refusal, not {other:?}"),
     };
-    let abandon = chancery_engine::cutter::AbandonRequest { reason: "no".to_owned(), ..Default::default() };
+    let abandon =
+        chancery_engine::cutter::AbandonRequest { reason: "no".to_owned(), ..Default::default() };
     let before = cutter.db.fingerprint().await;
     // Before its gate the sovereign's own decision does not count either.
     for id in [run.part("cut_decision"), Uuid::now_v7()] {
@@ -300,18 +329,30 @@ async fn the_direct_way_is_closed_to_a_request_of_a_run() {
         let answer = cutter.review.fn_review(&review).await.map(|_| Value::Null);
         assert_eq!(refusal(answer), driven("review", "grants_probed"));
     }
-    let given_up = chancery_engine::cutter::abandon(&cutter.app, cutter.actor("sol"), run.entry, &abandon).await;
-    assert_eq!(refusal(given_up.map(|_| Value::Null).map_err(engine)), driven("abandon", "grants_probed"));
+    let given_up =
+        chancery_engine::cutter::abandon(&cutter.app, cutter.actor("sol"), run.entry, &abandon)
+            .await;
+    assert_eq!(
+        refusal(given_up.map(|_| Value::Null).map_err(engine)),
+        driven("abandon", "grants_probed")
+    );
     assert_eq!(before, cutter.db.fingerprint().await, "nothing changed");
 
     world.pass(&run, "SG_cut_authz_request").await;
     let cut = chancery_engine::cutter::cut(&cutter.exec, cutter.actor("edith"), run.entry).await;
-    assert_eq!(refusal(cut.map(|_| Value::Null).map_err(engine)), driven("cut", "awaiting_cut_authorization"));
+    assert_eq!(
+        refusal(cut.map(|_| Value::Null).map_err(engine)),
+        driven("cut", "awaiting_cut_authorization")
+    );
     for gate in ["SG_cut_authz_received", "IG_structural_verify", "IG_leg_b_record"] {
         world.pass(&run, gate).await;
     }
-    let verified = chancery_engine::cutter::verify(&cutter.verifier, cutter.actor("vera"), run.entry).await;
-    assert_eq!(refusal(verified.map(|_| Value::Null).map_err(engine)), driven("verify", "leg_b_recorded"));
+    let verified =
+        chancery_engine::cutter::verify(&cutter.verifier, cutter.actor("vera"), run.entry).await;
+    assert_eq!(
+        refusal(verified.map(|_| Value::Null).map_err(engine)),
+        driven("verify", "leg_b_recorded")
+    );
     world.pass(&run, "IG_write_verify").await;
     let review = world.a_lifecycle_review(&run, run.part("lifecycle_decision")).await;
     let answer = cutter.review.fn_lifecycle_review(&review).await.map(|_| Value::Null);
@@ -324,8 +365,16 @@ async fn a_backup_key_is_pinned_by_its_fingerprint() {
     let world = World::new().await;
     let before = world.cutter.db.fingerprint().await;
     let lower = FINGERPRINT.to_lowercase();
-    for (fingerprint, key) in [("ABCD", KEY), (&lower, KEY), (FINGERPRINT, "-----BEGIN PGP PRIVATE KEY BLOCK-----"), (FINGERPRINT, "")] {
-        assert_eq!(refusal(world.pin_key(fingerprint, key).await), (RO011, json!({ "fingerprint": fingerprint })));
+    for (fingerprint, key) in [
+        ("ABCD", KEY),
+        (&lower, KEY),
+        (FINGERPRINT, "-----BEGIN PGP PRIVATE KEY BLOCK-----"),
+        (FINGERPRINT, ""),
+    ] {
+        assert_eq!(
+            refusal(world.pin_key(fingerprint, key).await),
+            (RO011, json!({ "fingerprint": fingerprint }))
+        );
     }
     assert_eq!(world.pin_key(FINGERPRINT, KEY).await.expect("again")["replayed"], true);
     assert_eq!(before, world.cutter.db.fingerprint().await, "nothing changed");
@@ -341,25 +390,52 @@ async fn the_doors_are_for_their_duties() {
     let world = World::new().await;
     let run = world.started("alpha").await;
     let doors = [
-        (format!("orchestrator.fn_gate('{}', 'IG_source_pin', '{{}}', 'x', 'edith')", run.id), &[Role::CutterExec][..]),
-        (format!("orchestrator.fn_closeout('{}', '{{}}', 'x', 'edith')", run.id), &[Role::CutterExec]),
-        (format!("orchestrator.fn_resume('{}', '{{}}', 'x', 'edith')", run.id), &[Role::CutterExec]),
         (
-            format!("orchestrator.fn_write_verify('{}', '{{}}', 'x', 'pass', '{{}}', 'x', 'vera', null, null, 1, '', '')", run.id),
+            format!("orchestrator.fn_gate('{}', 'IG_source_pin', '{{}}', 'x', 'edith')", run.id),
+            &[Role::CutterExec][..],
+        ),
+        (
+            format!("orchestrator.fn_closeout('{}', '{{}}', 'x', 'edith')", run.id),
+            &[Role::CutterExec],
+        ),
+        (
+            format!("orchestrator.fn_resume('{}', '{{}}', 'x', 'edith')", run.id),
+            &[Role::CutterExec],
+        ),
+        (
+            format!(
+                "orchestrator.fn_write_verify('{}', '{{}}', 'x', 'pass', '{{}}', 'x', 'vera', null, null, 1, '', '')",
+                run.id
+            ),
             &[Role::CutterVerify],
         ),
         (
-            format!("orchestrator.fn_void('{}', '{{}}', 'x', 'sara', null, null, '{{}}', null)", run.id),
+            format!(
+                "orchestrator.fn_void('{}', '{{}}', 'x', 'sara', null, null, '{{}}', null)",
+                run.id
+            ),
             &[Role::App, Role::CutterReview],
         ),
         ("orchestrator.fn_backup_key_pin('', '', '')".to_owned(), &[Role::Migrator]),
     ];
     for (door, open_to) in doors {
-        for role in [Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview, Role::Auditor, Role::Migrator] {
+        for role in [
+            Role::App,
+            Role::CutterExec,
+            Role::CutterVerify,
+            Role::CutterReview,
+            Role::Auditor,
+            Role::Migrator,
+        ] {
             let mut connection = world.login(role).await;
-            let asked = sqlx::query(AssertSqlSafe(format!("select {door}"))).execute(&mut connection).await;
+            let asked =
+                sqlx::query(AssertSqlSafe(format!("select {door}"))).execute(&mut connection).await;
             let error: Error = asked.expect_err("refused either way").into();
-            assert_eq!(error.refusal().is_some(), open_to.contains(&role), "{door} as {role:?}: {error:?}");
+            assert_eq!(
+                error.refusal().is_some(),
+                open_to.contains(&role),
+                "{door} as {role:?}: {error:?}"
+            );
         }
     }
 }

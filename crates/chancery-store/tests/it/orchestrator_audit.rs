@@ -16,7 +16,10 @@ async fn every_way_of_a_run_replays() {
     let runs = world.every_run().await;
     let report = world.cutter.audit().await;
     assert_eq!(report.mismatches, []);
-    assert_eq!((report.runs, i64::try_from(report.entries)), (10, Ok(world.cutter.db.count("cutter_governance.decision_backlog_entry").await)));
+    assert_eq!(
+        (report.runs, i64::try_from(report.entries)),
+        (10, Ok(world.cutter.db.count("cutter_governance.decision_backlog_entry").await))
+    );
     for (table, rows) in &report.evidence {
         assert_eq!(i64::try_from(*rows), Ok(world.cutter.db.count(table).await), "{table}");
     }
@@ -35,8 +38,15 @@ async fn every_way_of_a_run_replays() {
         assert_eq!(report.mismatches, [], "{name}");
         assert_eq!(report.runs, 1, "{name}: the run is in the bundle");
         let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
-        assert!(tables.contains("kb.revision") && tables.contains("orchestrator.run"), "{name}: {tables:?}");
-        assert_eq!(tables.contains("approval.approval_use"), name != "voided1", "{name}: {tables:?}");
+        assert!(
+            tables.contains("kb.revision") && tables.contains("orchestrator.run"),
+            "{name}: {tables:?}"
+        );
+        assert_eq!(
+            tables.contains("approval.approval_use"),
+            name != "voided1",
+            "{name}: {tables:?}"
+        );
     }
 }
 
@@ -134,8 +144,10 @@ async fn what_was_changed_in_a_run_is_named() {
         "cutter_governance.review_decision",
         "iu.iu_lifecycle_log",
     ];
-    let keep: Vec<String> =
-        tables.iter().map(|table| format!("create table public.{} as table {table}", table.replace('.', "_"))).collect();
+    let keep: Vec<String> = tables
+        .iter()
+        .map(|table| format!("create table public.{} as table {table}", table.replace('.', "_")))
+        .collect();
     db.forge(&keep.iter().map(String::as_str).collect::<Vec<_>>()).await;
     let path = |name: &str| format!("path = '{}'", forger.run.path(name));
     let (id, name) = (forger.run.id, &forger.run.name);
@@ -145,12 +157,25 @@ async fn what_was_changed_in_a_run_is_named() {
     let text = "body = body || 'x', sha256 = sha256(convert_to(body || 'x', 'UTF8'))";
     let first = "(select min(pin_seq) from orchestrator.backup_key)";
     let cut = format!("subject_ref = '{name}' and kind = 'cut_authorization'");
-    let of_cut = format!("approval_id = (select approval_id from approval.approval_request where {cut})");
+    let of_cut =
+        format!("approval_id = (select approval_id from approval.approval_request where {cut})");
     // Every document of the run, with its digest and its hash made to fit.
     for receipt in [
-        "01-source-pin", "02-mark", "03-cutplan", "04-pre-write-backup", "05-grant-probe", "06-cut-leg-a", "07-structural-verify", "08-leg-b-record",
-        "09-write-verify", "10-lifecycle-enact", "11-final-orchestrator-report", "sg1-cut-authz-request", "sg2-lifecycle-authz-request",
-        "stop-route-report-4", "resumed-5",
+        "01-source-pin",
+        "02-mark",
+        "03-cutplan",
+        "04-pre-write-backup",
+        "05-grant-probe",
+        "06-cut-leg-a",
+        "07-structural-verify",
+        "08-leg-b-record",
+        "09-write-verify",
+        "10-lifecycle-enact",
+        "11-final-orchestrator-report",
+        "sg1-cut-authz-request",
+        "sg2-lifecycle-authz-request",
+        "stop-route-report-4",
+        "resumed-5",
     ] {
         forger.restamped("kb.revision", &path(receipt), text).await;
         forger.names(receipt, log, artefacts).await;
@@ -169,7 +194,7 @@ async fn what_was_changed_in_a_run_is_named() {
         ("approval.approval_request", cut.clone(), "facts = (facts::jsonb || '{\"nonce\": \"x\"}')::text".into(), "approval.approval_request", authority),
         ("approval.approval_vote", of_cut.clone(), "voter = 'sol'".into(), "kb.revision_signature", authority),
         ("kb.revision", path("sg_cut_authz-approval"), text.into(), "kb.revision_signature", "signed_is_what_is_stored"),
-        ("kb.revision", path("sg_cut_authz-approval"), "body = replace(body, 'SG_cut_authz', 'SG_other')".into(), "kb.revision_signature", authority),
+        ("kb.revision", path("sg_cut_authz-approval"), "body = replace(body, 'SG_cut_authz', 'SG_other'), sha256 = sha256(convert_to(replace(body, 'SG_cut_authz', 'SG_other'), 'UTF8'))".into(), "kb.revision_signature", authority),
         ("kb.revision_signature", path("sg_cut_authz-approval"), "signer = 'sol'".into(), "cutter_governance.review_decision", authority),
         ("cutter_governance.review_decision", "governance_event_kind = 'lifecycle_enactment'".into(), "reviewer_identity = 'sol'".into(), log, artefacts),
         ("iu.iu_lifecycle_log", "change_kind = 'enacted'".into(), "reason = 'other'".into(), log, artefacts),
@@ -187,7 +212,12 @@ async fn what_was_changed_in_a_run_is_named() {
         ("kb.revision_signature", path("sg_cut_authz-approval"), log, authority),
         ("kb.revision_signature", path("sg_resume_stopped-approval"), log, authority),
         ("orchestrator.run", "true".into(), log, "state_equals_log"),
-        ("cutter_governance.review_decision", "governance_event_kind = 'lifecycle_enactment'".into(), log, artefacts),
+        (
+            "cutter_governance.review_decision",
+            "governance_event_kind = 'lifecycle_enactment'".into(),
+            log,
+            artefacts,
+        ),
         (log, format!("run_id = '{id}' and seq = 7"), log, "seq_is_dense"),
         (log, format!("run_id = '{id}'"), "orchestrator.run", "every_run_has_a_log"),
     ];
@@ -197,19 +227,27 @@ async fn what_was_changed_in_a_run_is_named() {
         put_back(&forger, table).await;
     }
     // A use that no run made.
-    let stray = format!(
-        "insert into approval.approval_use select approval_id, 'orchestrator_run', subject_ref || '/SG_drift_ack', 'edith', now(), '' from approval.approval_request where kind = 'drift_ack'"
-    );
+    let stray = "insert into approval.approval_use select approval_id, 'orchestrator_run', subject_ref || '/SG_drift_ack', 'edith', now(), '' from approval.approval_request where kind = 'drift_ack'";
     let word = forger.world.ask(&forger.run, "SG_drift_ack").await;
-    forger.forged(&stray).await;
+    forger.forged(stray).await;
     forger.names("a stray use", "approval.approval_use", "row_has_an_origin").await;
-    forger.forged(&format!("delete from approval.approval_use where approval_id = '{}'", word.approval_id)).await;
+    forger
+        .forged(&format!(
+            "delete from approval.approval_use where approval_id = '{}'",
+            word.approval_id
+        ))
+        .await;
     assert_eq!(forger.found().await, [], "everything was put back");
 }
 
 async fn put_back(forger: &Forger, table: &str) {
     let copy = format!("public.{}", table.replace('.', "_"));
-    forger.world.cutter.db.forge(&[&format!("delete from {table}"), &format!("insert into {table} table {copy}")]).await;
+    forger
+        .world
+        .cutter
+        .db
+        .forge(&[&format!("delete from {table}"), &format!("insert into {table} table {copy}")])
+        .await;
 }
 
 /// AUD-1: each column of a run and of a backup key, and each column of the moves of a run, cannot be changed unnoticed.
@@ -244,7 +282,10 @@ async fn no_column_of_a_run_can_be_changed_unnoticed() {
             };
             forger.forged(&format!("update {table} set {column} = {value}")).await;
             let found = forger.found().await;
-            assert!(found.iter().any(|mismatch| mismatch.table == table), "{table}.{column}: {found:?}");
+            assert!(
+                found.iter().any(|mismatch| mismatch.table == table),
+                "{table}.{column}: {found:?}"
+            );
             put_back(&forger, table).await;
             tried += 1;
         }
@@ -257,13 +298,25 @@ async fn no_column_of_a_run_can_be_changed_unnoticed() {
 #[tokio::test]
 async fn a_bundle_without_a_part_of_its_run_says_so() {
     let forger = Forger::new().await;
-    let file = audit::export(&forger.world.cutter.auditor, forger.run.entry).await.expect("an answer").expect("a bundle");
+    let file = audit::export(&forger.world.cutter.auditor, forger.run.entry)
+        .await
+        .expect("an answer")
+        .expect("a bundle");
     let line = file.split(|byte| *byte == b'\n').next().expect("a line");
     let document: Value = serde_json::from_slice(line).expect("JSON");
-    for table in ["kb.revision", "kb.revision_signature", "approval.approval_use", "approval.approval_vote", "approval.approval_request", "orchestrator.run"] {
+    for table in [
+        "kb.revision",
+        "kb.revision_signature",
+        "approval.approval_use",
+        "approval.approval_vote",
+        "approval.approval_request",
+        "orchestrator.run",
+    ] {
         let mut less = document.clone();
         less["tables"].as_object_mut().expect("tables").remove(table).expect("it was there");
-        let report = audit::verify_bundle(&crate::tamper::sealed(&less), Pins::default()).await.expect("a report");
+        let report = audit::verify_bundle(&crate::tamper::sealed(&less), Pins::default())
+            .await
+            .expect("a report");
         assert!(!report.ok(), "without {table}");
     }
 }

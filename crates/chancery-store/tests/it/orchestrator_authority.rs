@@ -39,7 +39,8 @@ async fn an_approval_with_any_field_changed_is_refused() {
             "SG_cut_authz" => world.cut_leg_a(&run, evidence).await,
             _ => world.lifecycle_enact(&run, evidence).await,
         };
-        let mut bound: Vec<&str> = authority.said.as_object().expect("an object").keys().map(String::as_str).collect();
+        let mut bound: Vec<&str> =
+            authority.said.as_object().expect("an object").keys().map(String::as_str).collect();
         bound.sort_unstable();
         let mut named: Vec<&str> = mutations().iter().map(|(field, _)| *field).collect();
         named.sort_unstable();
@@ -59,7 +60,11 @@ async fn an_approval_with_any_field_changed_is_refused() {
                     "run_id": run.name, "gate": gate, "differs_in": field, "expected": authority.said[field], "found": other,
                 });
                 assert_eq!(refusal(execute(&authority.evidence()).await), (RO004, expected));
-                assert_eq!(before, world.cutter.db.fingerprint().await, "{gate} {field}: nothing changed");
+                assert_eq!(
+                    before,
+                    world.cutter.db.fingerprint().await,
+                    "{gate} {field}: nothing changed"
+                );
             }
         }
         without_a_word(&world, &run, gate, &authority).await;
@@ -71,7 +76,12 @@ async fn an_approval_with_any_field_changed_is_refused() {
         match gate {
             "SG_cut_authz" => {
                 world.review(&run).await;
-                for gate in ["SG_cut_authz_received", "IG_structural_verify", "IG_leg_b_record", "IG_write_verify"] {
+                for gate in [
+                    "SG_cut_authz_received",
+                    "IG_structural_verify",
+                    "IG_leg_b_record",
+                    "IG_write_verify",
+                ] {
                     world.pass(&run, gate).await;
                 }
             }
@@ -91,27 +101,52 @@ async fn without_a_word(world: &World, run: &Run, gate: &str, authority: &Author
         _ => world.lifecycle_enact(run, evidence).await,
     };
     let differs = |field: &str, expected: Value, found: Value| {
-        (RO004, json!({ "run_id": run.name, "gate": gate, "differs_in": field, "expected": expected, "found": found }))
+        (
+            RO004,
+            json!({ "run_id": run.name, "gate": gate, "differs_in": field, "expected": expected, "found": found }),
+        )
     };
     let sara = Writer { principal: "sara", actor_class: "sovereign" };
     let body = block(&authority.said);
-    let evidence = |path: &str| json!({ "approval_id": authority.approval_id, "approval_kb_id": path });
+    let evidence =
+        |path: &str| json!({ "approval_id": authority.approval_id, "approval_kb_id": path });
     let path = run.path(&format!("{}-other", gate.to_lowercase()));
-    assert_eq!(refusal(execute(&evidence(&path)).await), differs("document", json!("approval"), json!(path)), "there is none");
+    assert_eq!(
+        refusal(execute(&evidence(&path)).await),
+        differs("document", json!("approval"), json!(path)),
+        "there is none"
+    );
     kb::put(&cutter.review, sara, &path, "note", body.as_bytes(), None).await.expect("written");
-    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &path, None, gate).await.expect("signed");
-    assert_eq!(refusal(execute(&evidence(&path)).await), differs("document", json!("approval"), json!(path)), "a note");
+    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &path, None, gate)
+        .await
+        .expect("signed");
+    assert_eq!(
+        refusal(execute(&evidence(&path)).await),
+        differs("document", json!("approval"), json!(path)),
+        "a note"
+    );
     kb::put(&cutter.review, sara, &path, "approval", b"I approve.", None).await.expect("written");
-    assert_eq!(refusal(execute(&evidence(&path)).await), differs("document", json!("approval"), json!(path)), "no JSON");
+    assert_eq!(
+        refusal(execute(&evidence(&path)).await),
+        differs("document", json!("approval"), json!(path)),
+        "no JSON"
+    );
     let unsigned = differs("signature", json!("sovereign"), json!(path));
     kb::put(&cutter.review, sara, &path, "approval", body.as_bytes(), None).await.expect("written");
     assert_eq!(refusal(execute(&evidence(&path)).await), unsigned, "not signed");
-    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &path, None, "read").await.expect("signed");
+    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &path, None, "read")
+        .await
+        .expect("signed");
     assert_eq!(refusal(execute(&evidence(&path)).await), unsigned, "signed as read");
-    kb::sign(&cutter.review, cutter.actor("rita"), "review_authority", &path, None, gate).await.expect("signed");
+    kb::sign(&cutter.review, cutter.actor("rita"), "review_authority", &path, None, gate)
+        .await
+        .expect("signed");
     assert_eq!(refusal(execute(&evidence(&path)).await), unsigned, "signed by somebody else");
     let nothing = json!({ "approval_id": Uuid::nil(), "approval_kb_id": path });
-    assert_eq!(refusal(execute(&nothing).await), differs("approval_id", Value::Null, json!(Uuid::nil())));
+    assert_eq!(
+        refusal(execute(&nothing).await),
+        differs("approval_id", Value::Null, json!(Uuid::nil()))
+    );
 }
 
 /// APR-1, ORC-4: the document is not enough; the approval must stand as well.
@@ -139,12 +174,24 @@ async fn an_approval_of_another_run_is_refused() {
     let given = world.given(&one, "SG_cut_authz").await;
     let error = world.cut_leg_a(&two, &given).await.expect_err("of another run");
     let refused = error.refusal().expect("a refusal");
-    let mut fields: Vec<&str> = refused.problems.iter().filter_map(|problem| problem.facts["differs_in"].as_str()).collect();
+    let mut fields: Vec<&str> = refused
+        .problems
+        .iter()
+        .filter_map(|problem| problem.facts["differs_in"].as_str())
+        .collect();
     fields.sort_unstable();
     assert_eq!(refused.code, RO004);
     assert_eq!(
         fields,
-        ["change_set_id", "document_id", "manifest_digest", "review_decision_id", "run_id", "source_version_id", "writer_digest"]
+        [
+            "change_set_id",
+            "document_id",
+            "manifest_digest",
+            "review_decision_id",
+            "run_id",
+            "source_version_id",
+            "writer_digest"
+        ]
     );
     assert_eq!(world.state(&two).await, "awaiting_cut_authorization");
 }
@@ -156,7 +203,8 @@ async fn a_stopped_run_goes_on_by_the_sovereigns_word() {
     let run = world.started("alpha").await;
     world.drive(&run, "IG_mark").await;
     world.stop(&run).await.expect("stopped");
-    let (code, _) = refusal(world.gate(&run, "IG_cutplan", &world.evidence(&run, "IG_cutplan")).await);
+    let (code, _) =
+        refusal(world.gate(&run, "IG_cutplan", &world.evidence(&run, "IG_cutplan")).await);
     assert_eq!((code, world.state(&run).await.as_str()), (RO005, "stopped_sovereign"));
 
     let first = world.ask(&run, "SG_resume_stopped").await;
@@ -174,7 +222,11 @@ async fn a_stopped_run_goes_on_by_the_sovereigns_word() {
     let error = world.resume(&run, &old).await.expect_err("the document of the first stop");
     let refused = error.refusal().expect("a refusal");
     assert_eq!(refused.code, RO004);
-    let mut fields: Vec<&str> = refused.problems.iter().filter_map(|problem| problem.facts["differs_in"].as_str()).collect();
+    let mut fields: Vec<&str> = refused
+        .problems
+        .iter()
+        .filter_map(|problem| problem.facts["differs_in"].as_str())
+        .collect();
     fields.sort_unstable();
     assert_eq!(fields, ["approval_id", "expires_at", "nonce", "stopped_seq", "stopped_state"]);
     assert_eq!(world.state(&run).await, "stopped_exception");
@@ -190,7 +242,9 @@ async fn an_acknowledged_drift_is_the_new_ground() {
     let run = world.started("alpha").await;
     world.drive(&run, "IG_mark").await;
     let change = |from: &str, to: &str| {
-        format!("do $$ begin execute replace(pg_get_functiondef('iu.fn_iu_apply_edit_draft'::regproc), '{from}', '{to}'); end $$")
+        format!(
+            "do $$ begin execute replace(pg_get_functiondef('iu.fn_iu_apply_edit_draft'::regproc), '{from}', '{to}'); end $$"
+        )
     };
     world.cutter.db.forge(&[&change("begin", "begin -- one")]).await;
     world.halt(&run, "stopped_drift").await.expect("stopped");
@@ -208,7 +262,15 @@ async fn an_acknowledged_drift_is_the_new_ground() {
 #[tokio::test]
 async fn a_void_takes_back_what_was_written() {
     let world = World::new().await;
-    let gates = ["", "IG_mark", "SG_cut_authz_request", "SG_cut_authz_received", "IG_leg_b_record", "IG_write_verify", "SG_lifecycle_authz_received"];
+    let gates = [
+        "",
+        "IG_mark",
+        "SG_cut_authz_request",
+        "SG_cut_authz_received",
+        "IG_leg_b_record",
+        "IG_write_verify",
+        "SG_lifecycle_authz_received",
+    ];
     for (n, gate) in gates.into_iter().enumerate() {
         let run = world.started(&format!("doc{n}")).await;
         if !gate.is_empty() {
@@ -220,8 +282,15 @@ async fn a_void_takes_back_what_was_written() {
         let live = format!("iu.information_unit where doc_code = 'DOC{n}' and deleted_at is null");
         let enacted = gate == "SG_lifecycle_authz_received";
         assert_eq!(world.cutter.db.count(&live).await, if enacted { 3 } else { 0 }, "{gate}");
-        let entry = format!("select coalesce((select status from cutter_governance.decision_backlog_entry where entry_id = '{}'), '')", run.entry);
-        assert_eq!(world.text(&entry).await, if gate.is_empty() { "" } else { "abandoned" }, "{gate}");
+        let entry = format!(
+            "select coalesce((select status from cutter_governance.decision_backlog_entry where entry_id = '{}'), '')",
+            run.entry
+        );
+        assert_eq!(
+            world.text(&entry).await,
+            if gate.is_empty() { "" } else { "abandoned" },
+            "{gate}"
+        );
         let next = world.planned(&format!("doc{n}")).await;
         world.start(&next).await.expect("the document is free");
     }

@@ -26,7 +26,8 @@ use crate::tamper::scene::Cutter;
 
 pub(crate) const BODY: &str = "# One\nalpha\n## One a\nbeta\n# Two\ngamma\n";
 pub(crate) const FINGERPRINT: &str = "0123456789ABCDEF0123456789ABCDEF01234567";
-pub(crate) const KEY: &str = "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n-----END PGP PUBLIC KEY BLOCK-----\n";
+pub(crate) const KEY: &str =
+    "-----BEGIN PGP PUBLIC KEY BLOCK-----\n\nmDME\n-----END PGP PUBLIC KEY BLOCK-----\n";
 const EXECUTOR_TOOL: &str = "chancery-executor/test";
 
 /// The gates in their order, but for the two that wait for the sovereign's word.
@@ -90,7 +91,10 @@ pub(crate) struct World {
 }
 
 pub(crate) fn block(said: &Value) -> String {
-    format!("# What is said\n\n```json\n{}\n```\n", serde_json::to_string_pretty(said).expect("JSON"))
+    format!(
+        "# What is said\n\n```json\n{}\n```\n",
+        serde_json::to_string_pretty(said).expect("JSON")
+    )
 }
 
 pub(crate) fn digest(text: &str) -> String {
@@ -141,7 +145,8 @@ impl World {
     }
 
     pub(crate) async fn state(&self, run: &Run) -> String {
-        self.text(&format!("select state_code from orchestrator.run where run_id = '{}'", run.id)).await
+        self.text(&format!("select state_code from orchestrator.run where run_id = '{}'", run.id))
+            .await
     }
 
     /// A run that is not there yet.
@@ -207,11 +212,22 @@ impl World {
         }
     }
 
-    pub(crate) async fn gate(&self, run: &Run, gate: &str, evidence: &Value) -> Result<Value, Error> {
+    pub(crate) async fn gate(
+        &self,
+        run: &Run,
+        gate: &str,
+        evidence: &Value,
+    ) -> Result<Value, Error> {
         self.gate_with(run, gate, evidence, &format!("# {gate}\n\nof {}\n", run.name)).await
     }
 
-    pub(crate) async fn gate_with(&self, run: &Run, gate: &str, evidence: &Value, document: &str) -> Result<Value, Error> {
+    pub(crate) async fn gate_with(
+        &self,
+        run: &Run,
+        gate: &str,
+        evidence: &Value,
+        document: &str,
+    ) -> Result<Value, Error> {
         Ok(sqlx::query_scalar("select orchestrator.fn_gate($1, $2, $3, $4, 'edith')")
             .bind(run.id)
             .bind(gate)
@@ -278,7 +294,11 @@ impl World {
         said["approval_id"] = json!(approval_id);
         said["expires_at"] = json!(expires_at.parse::<i64>().expect("a time"));
         said["authorizes"] = json!(true);
-        Authority { approval_id, path: run.path(&format!("{}-approval", gate.to_lowercase())), said }
+        Authority {
+            approval_id,
+            path: run.path(&format!("{}-approval", gate.to_lowercase())),
+            said,
+        }
     }
 
     /// Takes the run to a sovereign gate.
@@ -291,7 +311,8 @@ impl World {
             said[name] = pins[name].clone();
         }
         let evidence = json!({ "approval_id": authority.approval_id });
-        let passed = self.gate_with(run, &format!("{gate}_request"), &evidence, &block(&said)).await;
+        let passed =
+            self.gate_with(run, &format!("{gate}_request"), &evidence, &block(&said)).await;
         passed.expect("the request is complete");
         authority
     }
@@ -300,16 +321,32 @@ impl World {
     pub(crate) async fn sign(&self, authority: &Authority, gate: &str) {
         let writer = Writer { principal: "sara", actor_class: "sovereign" };
         let body = block(&authority.said);
-        let put = kb::put(&self.cutter.review, writer, &authority.path, "approval", body.as_bytes(), None);
+        let put = kb::put(
+            &self.cutter.review,
+            writer,
+            &authority.path,
+            "approval",
+            body.as_bytes(),
+            None,
+        );
         put.await.expect("written");
         let sara = self.cutter.actor("sara");
-        kb::sign(&self.cutter.review, sara, "sovereign", &authority.path, None, gate).await.expect("signed");
+        kb::sign(&self.cutter.review, sara, "sovereign", &authority.path, None, gate)
+            .await
+            .expect("signed");
     }
 
     pub(crate) async fn vote(&self, authority: &Authority) {
         let sara = self.cutter.actor("sara");
         let approve = approval::Decision::Approve;
-        let voted = approval::vote(&self.cutter.review, sara, "sovereign", authority.approval_id, approve, None);
+        let voted = approval::vote(
+            &self.cutter.review,
+            sara,
+            "sovereign",
+            authority.approval_id,
+            approve,
+            None,
+        );
         assert_eq!(voted.await.expect("a vote").state, "approved");
     }
 
@@ -467,10 +504,12 @@ impl World {
 
     pub(crate) async fn leg_b(&self, run: &Run) -> Result<Value, Error> {
         let set = run.part("change_set");
-        let digest = run.effect.change_set_digest(&run.manifest, run.entry, run.part("cut_decision"));
+        let digest =
+            run.effect.change_set_digest(&run.manifest, run.entry, run.part("cut_decision"));
         let attested = executor_attested(run.entry, set, &digest, &run.manifest.digest());
         let lane = (EXECUTOR_LANE, "edith", EXECUTOR_TOOL);
-        let (prior, at, payload, signed) = self.lane(lane, run.part("executor_signature"), &attested).await;
+        let (prior, at, payload, signed) =
+            self.lane(lane, run.part("executor_signature"), &attested).await;
         Ok(sqlx::query_scalar(
             "select orchestrator.fn_leg_b($1, '{}', '# Leg B', $2, $3, 'edith', $4, $5, $6, $7, $8)",
         )
@@ -490,9 +529,11 @@ impl World {
         const TOOL: &str = "chancery-verifier/test";
         let result = run.part("verify_result");
         let failed = verdict == "fail";
-        let found = if failed { json!([{ "finding": "text_differs", "address": "A" }]) } else { json!([]) };
+        let found =
+            if failed { json!([{ "finding": "text_differs", "address": "A" }]) } else { json!([]) };
         let findings = json!({ "findings": found, "checks": {}, "rule": "rfc8785" });
-        let digest = run.effect.change_set_digest(&run.manifest, run.entry, run.part("cut_decision"));
+        let digest =
+            run.effect.change_set_digest(&run.manifest, run.entry, run.part("cut_decision"));
         let verification = Verification {
             verify_result_id: result,
             change_set_id: run.part("change_set"),
@@ -506,7 +547,8 @@ impl World {
         };
         let attested = verifier_attested(run.entry, &verification, &hex(&run.manifest.digest()));
         let lane = (VERIFIER_LANE, "vera", TOOL);
-        let (prior, at, payload, signed) = self.lane(lane, run.part("verifier_signature"), &attested).await;
+        let (prior, at, payload, signed) =
+            self.lane(lane, run.part("verifier_signature"), &attested).await;
         Ok(sqlx::query_scalar(
             "select orchestrator.fn_write_verify($1, '{}', '# Verdict', $2, $3, $4, 'vera', $5, $6, $7, $8, $9)",
         )
@@ -523,13 +565,19 @@ impl World {
         .await?)
     }
 
-    pub(crate) async fn lifecycle_enact(&self, run: &Run, evidence: &Value) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select orchestrator.fn_lifecycle_enact($1, $2, '# Enacted', $3, 'edith')")
-            .bind(run.id)
-            .bind(evidence)
-            .bind(EXECUTOR_TOOL)
-            .fetch_one(&mut self.login(Role::CutterExec).await)
-            .await?)
+    pub(crate) async fn lifecycle_enact(
+        &self,
+        run: &Run,
+        evidence: &Value,
+    ) -> Result<Value, Error> {
+        Ok(sqlx::query_scalar(
+            "select orchestrator.fn_lifecycle_enact($1, $2, '# Enacted', $3, 'edith')",
+        )
+        .bind(run.id)
+        .bind(evidence)
+        .bind(EXECUTOR_TOOL)
+        .fetch_one(&mut self.login(Role::CutterExec).await)
+        .await?)
     }
 
     pub(crate) async fn closeout(&self, run: &Run) -> Result<Value, Error> {
@@ -550,7 +598,9 @@ impl World {
                 let authority = self.request(run, gate).await;
                 return self.authorize(run, gate, &authority).await;
             }
-            "SG_cut_authz_received" => self.cut_leg_a(run, &self.given(run, "SG_cut_authz").await).await,
+            "SG_cut_authz_received" => {
+                self.cut_leg_a(run, &self.given(run, "SG_cut_authz").await).await
+            }
             "IG_leg_b_record" => self.leg_b(run).await,
             "IG_write_verify" => self.write_verify(run, "pass").await,
             "SG_lifecycle_authz_received" => {
@@ -684,9 +734,14 @@ impl World {
         let path = run.path("void");
         let writer = Writer { principal: "sara", actor_class: "sovereign" };
         let body = block(&json!({ "run_id": run.name, "voids": true }));
-        kb::put(&self.cutter.review, writer, &path, "void", body.as_bytes(), None).await.expect("written");
-        kb::sign(&self.cutter.review, sara, "sovereign", &path, None, "void").await.expect("signed");
-        let evidence = json!({ "void_kb_id": path, "audit_ref": path, "event": { "approval_kb_id": path } });
+        kb::put(&self.cutter.review, writer, &path, "void", body.as_bytes(), None)
+            .await
+            .expect("written");
+        kb::sign(&self.cutter.review, sara, "sovereign", &path, None, "void")
+            .await
+            .expect("signed");
+        let evidence =
+            json!({ "void_kb_id": path, "audit_ref": path, "event": { "approval_kb_id": path } });
         let sign = |kind: &str, id: Uuid, to: &str, trigger: &str, evidence: &Value, key: &str| {
             let statement = Move {
                 run_kind: kind,
@@ -703,7 +758,14 @@ impl World {
             };
             sealed(sara, &statement.statement())
         };
-        let signed = sign("orchestrator_run", run.id, "voided_sovereign", "orchestrate_void", &evidence, "void");
+        let signed = sign(
+            "orchestrator_run",
+            run.id,
+            "voided_sovereign",
+            "orchestrate_void",
+            &evidence,
+            "void",
+        );
         let entry_evidence = abandon_evidence(REASON, &path);
         let key = format!("void:{}", run.name);
         let entry = sign("cut_request", run.entry, "abandoned", "abandon", &entry_evidence, &key);
