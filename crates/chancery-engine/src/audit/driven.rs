@@ -1,11 +1,12 @@
-//! Entries that a run of the orchestrator drove: their units stand before their ledger, and are taken back with the run.
+//! Entries that were given up, and those that a run of the orchestrator drove: their units stand before their ledger, and are taken
+//! back with the run.
 
 use chancery_model::chain::LogRow;
-use chancery_model::cutter::{Effect, derived_uuid};
+use chancery_model::cutter::{Effect, abandon_evidence, abandonment_id, derived_uuid};
 use uuid::Uuid;
 
 use super::check::Checker;
-use super::entry::Story;
+use super::entry::{Story, evidence_of, text_of};
 use super::rows::{Row, run_units};
 use super::table;
 
@@ -24,14 +25,35 @@ impl<'a> Checker<'a> {
         }
     }
 
+    /// The entry was given up; what was cut and not verified is taken back.
+    pub(super) fn abandon(&mut self, entry: Row<'a>, row: &LogRow, story: &mut Story<'a>) {
+        let evidence = evidence_of(row);
+        let reason = row.reason.as_deref().unwrap_or_default();
+        let audit_ref = text_of(&evidence, "audit_ref");
+        self.expect_evidence(row, &abandon_evidence(reason, audit_ref));
+        if let Some(run) = row.idempotency_key.strip_prefix("void:") {
+            return self.voided(entry, row, run, story);
+        }
+        if row.from_state.as_deref() != Some("cut_applied") {
+            if row.artefact_digest.is_some() {
+                self.wrong_move(row, "artefacts_are_in_the_log", "there was nothing to take back");
+            }
+            return;
+        }
+        let Some(set) = story.set else { return };
+        let id = abandonment_id(set.id("change_set_id")).to_string();
+        let Some(rollback) = self.rows.one(table::CHANGE_SET, "change_set_id", &id) else {
+            return self.missing(row, table::CHANGE_SET, &id);
+        };
+        let mut rows: Vec<Row<'_>> = self.rows.of(table::AFFECTED, "change_set_id", &id).collect();
+        rows.push(rollback);
+        self.artefacts(row, &rows);
+        self.taken_back(row, set, rollback, "abandoned", "none");
+        story.rollback = Some(rollback);
+    }
+
     /// The run that drove the entry was voided: what it wrote and nobody enacted is taken back.
-    pub(super) fn voided(
-        &mut self,
-        entry: Row<'a>,
-        row: &LogRow,
-        name: &str,
-        story: &mut Story<'a>,
-    ) {
+    fn voided(&mut self, entry: Row<'a>, row: &LogRow, name: &str, story: &mut Story<'a>) {
         const RULE: &str = "artefacts_are_in_the_log";
         let run = self.rows.one(table::ORCHESTRATED, "entry_id", entry.text("entry_id"));
         let Some(run) = run.filter(|run| run.opt("run_name") == Some(name)) else {

@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 use chancery_model::canonical;
 use chancery_model::chain::LogRow;
 use chancery_model::cutter::{
-    Effect, Manifest, abandon_evidence, abandonment_id, escalation_id, executor_attested,
-    mark_evidence, review_evidence,
+    Effect, Manifest, escalation_id, executor_attested, mark_evidence, review_evidence,
 };
 use chancery_model::evidence::artefact_digest;
 use chancery_model::machine::{Definition, File, Transition};
@@ -496,32 +495,6 @@ impl<'a> Checker<'a> {
                 self.wrong(dependency, "cut_waited_for_its_blockers", what);
             }
         }
-    }
-
-    fn abandon(&mut self, entry: Row<'a>, row: &LogRow, story: &mut Story<'a>) {
-        let evidence = evidence_of(row);
-        let reason = row.reason.as_deref().unwrap_or_default();
-        let audit_ref = text_of(&evidence, "audit_ref");
-        self.expect_evidence(row, &abandon_evidence(reason, audit_ref));
-        if let Some(run) = row.idempotency_key.strip_prefix("void:") {
-            return self.voided(entry, row, run, story);
-        }
-        if row.from_state.as_deref() != Some("cut_applied") {
-            if row.artefact_digest.is_some() {
-                self.wrong_move(row, "artefacts_are_in_the_log", "there was nothing to take back");
-            }
-            return;
-        }
-        let Some(set) = story.set else { return };
-        let id = abandonment_id(set.id("change_set_id")).to_string();
-        let Some(rollback) = self.rows.one(table::CHANGE_SET, "change_set_id", &id) else {
-            return self.missing(row, table::CHANGE_SET, &id);
-        };
-        let mut rows: Vec<Row<'_>> = self.rows.of(table::AFFECTED, "change_set_id", &id).collect();
-        rows.push(rollback);
-        self.artefacts(row, &rows);
-        self.taken_back(row, set, rollback, "abandoned", "none");
-        story.rollback = Some(rollback);
     }
 
     /// Every decision on the entry is signed and has its place: in the log, or as a decision on enacting what was verified.

@@ -365,7 +365,8 @@ impl<'a> Checker<'a> {
                 row.artefact_digest.as_deref() == Some(artefact_digest(&digests).as_slice())
             })
         };
-        let Some(chosen) = candidates.iter().find(fits).or(candidates.last()).copied() else {
+        let Some(chosen) = candidates.iter().find(fits).or_else(|| candidates.last()).copied()
+        else {
             self.missing(row, REVISION, path);
             return None;
         };

@@ -29,7 +29,7 @@ const STATES: [&str; 14] = [
     "closeout_reported",
 ];
 
-/// ORC-1, ORC-3: fourteen states in a row; the units are enacted at the end, and every gate asked again gives its first answer.
+/// ORC-1, ORC-10: fourteen states in a row; the units are enacted at the end, and every gate asked again gives its first answer.
 #[tokio::test]
 async fn a_run_goes_from_gate_to_gate() {
     let world = World::new().await;
@@ -68,7 +68,7 @@ async fn a_run_goes_from_gate_to_gate() {
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
 
-/// ORC-1: nothing can be done to a run that is not there.
+/// ORC-8: nothing can be done to a run that is not there.
 #[tokio::test]
 async fn an_unknown_run_is_refused() {
     let world = World::new().await;
@@ -91,7 +91,7 @@ async fn an_unknown_run_is_refused() {
     }
 }
 
-/// ORC-1: a run is named after its time and its id, and is about a document that is there and free.
+/// ORC-2, ORC-5: a run is named after its time and its id, and is about a document that is there and free.
 #[tokio::test]
 async fn a_start_needs_a_name_and_a_free_document() {
     let world = World::new().await;
@@ -128,7 +128,7 @@ async fn a_start_needs_a_name_and_a_free_document() {
     world.start(&second).await.expect("started");
 }
 
-/// ORC-1: a version is enacted once; the next version has a run of its own.
+/// ORC-10: a version is enacted once; the next version has a run of its own.
 #[tokio::test]
 async fn an_enacted_version_is_not_run_again() {
     let world = World::new().await;
@@ -141,7 +141,7 @@ async fn an_enacted_version_is_not_run_again() {
     world.start(&again).await.expect("a new version");
 }
 
-/// ORC-3: gates are passed in their order, each by its own door and its own actor.
+/// ORC-1, ORC-10: gates are passed in their order, each by its own door and its own actor.
 #[tokio::test]
 async fn a_gate_that_is_not_next_is_refused() {
     let world = World::new().await;
@@ -217,7 +217,7 @@ async fn violated(world: &World, run: &Run, gate: &str, evidence: &Value) -> Val
     facts["violated"].clone()
 }
 
-/// ORC-5: what the runner says is held against what is pinned and what is there, by name.
+/// ORC-3: what the runner says is held against what is pinned and what is there, by name.
 #[tokio::test]
 async fn an_invariant_that_does_not_hold_is_named() {
     let world = World::new().await;
@@ -303,7 +303,7 @@ async fn drift_is_found_in_each_dimension() {
     }
 }
 
-/// ORC-2: a request that a run drives is moved by that run alone.
+/// ORC-10: a request that a run drives is moved by that run alone.
 #[tokio::test]
 async fn the_direct_way_is_closed_to_a_request_of_a_run() {
     let world = World::new().await;

@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::orchestrator_world::{Run, World};
 use crate::tamper::scene::every_way;
 
-/// AUD-1, ORC-11: whatever way a run went, it replays, and so does the file about its request, without a database.
+/// AUD-1, ORC-4: whatever way a run went, it replays, and so does the file about its request, without a database.
 #[tokio::test]
 async fn every_way_of_a_run_replays() {
     let world = World::new().await;
@@ -127,7 +127,7 @@ impl Forger {
     }
 }
 
-/// AUD-1, ORC-11: a receipt, a run, an approval or a vote that was changed with its digest, or taken away, is named.
+/// AUD-1, ORC-4: a receipt, a run, an approval or a vote that was changed with its digest, or taken away, is named.
 #[tokio::test]
 async fn what_was_changed_in_a_run_is_named() {
     let forger = Forger::new().await;

@@ -235,7 +235,7 @@ async fn a_stopped_run_goes_on_by_the_sovereigns_word() {
     world.pass(&run, "IG_backup").await;
 }
 
-/// ORC-9: the sovereign acknowledges exactly the drift that is there; with another one the word is void.
+/// ORC-8, ORC-9: the sovereign acknowledges exactly the drift that is there; with another one the word is void.
 #[tokio::test]
 async fn an_acknowledged_drift_is_the_new_ground() {
     let world = World::new().await;
@@ -258,7 +258,7 @@ async fn an_acknowledged_drift_is_the_new_ground() {
     world.pass(&run, "IG_cutplan").await;
 }
 
-/// ORC-8: a void takes back what was written and not enacted, at every state, and frees the document.
+/// ORC-2: a void takes back what was written and not enacted, at every state, and frees the document.
 #[tokio::test]
 async fn a_void_takes_back_what_was_written() {
     let world = World::new().await;
