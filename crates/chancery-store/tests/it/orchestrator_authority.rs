@@ -1,7 +1,8 @@
 //! What the sovereign says: an approval is for exactly one gate of one run, and a stopped run goes on by the sovereign's word.
 
 use chancery_engine::kb::{self, Writer};
-use chancery_model::refusal::Code::{RA006, RI030, RO004, RO005, RS004};
+use chancery_model::refusal::Code::{RA006, RI030, RO004, RO005, RS004, RS006};
+use chancery_store::Role;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -294,4 +295,53 @@ async fn a_void_takes_back_what_was_written() {
         let next = world.planned(&format!("doc{n}")).await;
         world.start(&next).await.expect("the document is free");
     }
+}
+
+/// ORC-2: a run that failed or was stopped is voided as well, one that is closed out is not, and only by a document about this run.
+#[tokio::test]
+async fn what_is_over_by_success_is_not_voided() {
+    let world = World::new().await;
+    let failed = world.started("failed").await;
+    world.drive(&failed, "IG_leg_b_record").await;
+    world.write_verify(&failed, "fail").await.expect("a verdict");
+    assert_eq!(world.state(&failed).await, "failed_write_verify");
+    world.void(&failed).await.expect("voided");
+    let stopped = world.started("stopped").await;
+    world.drive(&stopped, "SG_cut_authz_received").await;
+    world.stop(&stopped).await.expect("stopped");
+    world.void(&stopped).await.expect("voided");
+    let live = "iu.information_unit where deleted_at is null";
+    assert_eq!(world.cutter.db.count(live).await, 0, "everything was taken back");
+
+    let done = world.started("done").await;
+    world.drive(&done, "IG_closeout").await;
+    let error = world.void(&done).await.expect_err("it is over");
+    assert_eq!(error.refusal().map(|refusal| refusal.code), Some(RS004));
+    assert_eq!(world.state(&done).await, "closeout_reported");
+    assert_eq!(world.cutter.db.count(live).await, 3, "what is enacted stays");
+
+    // The guard asks for a document that names the run: another one's does not do.
+    let run = world.started("other").await;
+    let misled = Run { name: done.name.clone(), ..run.clone() };
+    let error = world.void(&misled).await.expect_err("the document is about another run");
+    assert_eq!(error.refusal().map(|refusal| refusal.code), Some(RS006));
+    assert_eq!(world.state(&run).await, "pending");
+    assert_eq!(world.cutter.mismatches().await, []);
+}
+
+/// ORC-4, SEC-3: a sovereign who was put out of office authorizes nothing any more, whatever was signed before.
+#[tokio::test]
+async fn who_is_no_longer_sovereign_authorizes_nothing() {
+    let world = World::new().await;
+    let run = world.started("alpha").await;
+    world.drive(&run, "SG_cut_authz_request").await;
+    let given = world.given(&run, "SG_cut_authz").await;
+    let operator = world.cutter.db.store(Role::Migrator);
+    operator.fn_principal_set_active("sara", false, None).await.expect("put out of office");
+    let facts = json!({
+        "run_id": run.name, "gate": "SG_cut_authz", "differs_in": "signature", "expected": "sovereign",
+        "found": given["approval_kb_id"],
+    });
+    assert_eq!(refusal(world.cut_leg_a(&run, &given).await), (RO004, facts));
+    assert_eq!(world.cutter.db.count("iu.information_unit").await, 0);
 }
