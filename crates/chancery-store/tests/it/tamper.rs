@@ -18,7 +18,7 @@ mod columns;
 mod forged;
 pub(crate) mod scene;
 
-pub(crate) use bundle::sealed;
+pub(crate) use bundle::{other, sealed};
 
 /// A history with signatures, and a superuser who has switched every trigger off.
 struct Scene {

@@ -176,7 +176,7 @@ fn leaves(value: &Value, place: String, places: &mut Vec<String>) {
 }
 
 /// Another text of the same kind: digits stay digits, so that it is found for what it says and not for how it looks.
-pub(super) fn other(text: &str) -> String {
+pub(crate) fn other(text: &str) -> String {
     match text.chars().last() {
         Some(last @ '0'..='8') => {
             let digit = char::from_u32(u32::from(last) + 1).expect("a digit");
