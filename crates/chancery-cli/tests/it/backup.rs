@@ -115,6 +115,12 @@ fn with_a_history() -> Place {
     place.done(&["cutter", "mark", "annex", "--depends-on", &entry, "--as", "alice"]);
     place.fed(b"looked\n", &["kb", "put", "reports/look", "-", "--as", "alice"]).ends_with(0);
     place.done(&["kb", "sign", "reports/look", "--meaning", "read", "--as", "carol"]);
+    let key = place.file("pinned.asc", include_str!("orchestrate/backup.asc"));
+    place.done(&["cutter", "orchestrate", "backup-key", &key]);
+    let file = place.file("law.md", "# Law\n\nIt runs.\n");
+    place.done(&["doc", "add", &file, "--id", "law", "--prefix", "LAW", "--as", "alice"]);
+    let start = ["cutter", "orchestrate", "start", "law", "--verifier", "verifier", "--as", "executor"];
+    place.run(&start).ends_with(4);
     place
 }
 
