@@ -119,7 +119,8 @@ fn with_a_history() -> Place {
     place.done(&["cutter", "orchestrate", "backup-key", &key]);
     let file = place.file("law.md", "# Law\n\nIt runs.\n");
     place.done(&["doc", "add", &file, "--id", "law", "--prefix", "LAW", "--as", "alice"]);
-    let start = ["cutter", "orchestrate", "start", "law", "--verifier", "verifier", "--as", "executor"];
+    let start =
+        ["cutter", "orchestrate", "start", "law", "--verifier", "verifier", "--as", "executor"];
     place.run(&start).ends_with(4);
     place
 }
