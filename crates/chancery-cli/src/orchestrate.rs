@@ -350,6 +350,12 @@ fn told_approved(context: &mut Context, approved: &engine::Approved) -> Result<O
 }
 
 async fn status(context: &mut Context, args: &Named) -> Result<Outcome, Failure> {
+    let root = context.config.runs_dir();
+    if is_rehearsal(&root, args.run_id) {
+        let run = engine::sidecar::read(&root, args.run_id).map_err(Stop::from)?;
+        context.out.answer(&run, || look::rehearsal(&run))?;
+        return Ok(Outcome::Done);
+    }
     let store = Session::open(context).await?.store(Role::App).await?;
     let run = find(&store, args.run_id).await?;
     let moves = store.orchestrator_moves(run.run_id).await?;
@@ -365,7 +371,24 @@ async fn status(context: &mut Context, args: &Named) -> Result<Outcome, Failure>
 
 async fn list(context: &mut Context, args: &List) -> Result<Outcome, Failure> {
     let store = Session::open(context).await?.store(Role::App).await?;
-    let runs = store.orchestrator_runs(args.document.as_deref(), args.open, args.limit).await?;
+    let mut runs: Vec<look::Line> = store
+        .orchestrator_runs(args.document.as_deref(), args.open, args.limit)
+        .await?
+        .iter()
+        .map(look::Line::live)
+        .collect();
+    // The database knows nothing of rehearsals.
+    let root = context.config.runs_dir();
+    for run_id in engine::sidecar::list(&root).map_err(Stop::from)? {
+        let Ok(run) = engine::sidecar::read(&root, run_id) else { continue };
+        let wanted = args.document.as_deref().is_none_or(|document| document == run.document_id)
+            && (!args.open || run.state != "closeout_reported");
+        if run.mode == engine::sidecar::Mode::Dryrun && wanted {
+            runs.push(look::Line::rehearsal(&run));
+        }
+    }
+    runs.sort_by(|a, b| b.run_name.cmp(&a.run_name));
+    runs.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
     if runs.is_empty() {
         context.out.note("there are no such runs; begin one with `cutter orchestrate start DOC`");
     }
