@@ -4,8 +4,11 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use chancery_engine::Error;
 use chancery_engine::orchestrator::backup::{self, Backup, BackupError, BackupKey, PgDump};
 use chancery_engine::orchestrator::{Aides, Stop, TakenBackup};
+use chancery_model::refusal::{Code, Refusal};
+use chancery_store::Error as StoreError;
 use chancery_store::managed::{BinarySearch, find_binaries};
 use chancery_store::{Role, Store};
 use serde_json::{Value, json};
@@ -143,12 +146,29 @@ impl Aides for Processes {
         if said.exit == Some(0) || said.answer["state"] == "failed_write_verify" {
             return Ok(());
         }
+        // What a rule says about the run itself is the runner's to act on, as if its own login had been told.
+        if let Some(refusal) = refusal(&said.answer["stopped"]["refused"])
+            && matches!(refusal.code, Code::RO002 | Code::RO003)
+        {
+            return Err(Stop::from(Error::Store(StoreError::Refused(Box::new(refusal)))));
+        }
         Err(failed(if said.complaint.is_empty() {
             said.answer.to_string()
         } else {
             said.complaint
         }))
     }
+}
+
+/// A refusal as another process of this program told it.
+fn refusal(told: &Value) -> Option<Refusal> {
+    let text = |name: &str| told[name].as_str().map(str::to_owned);
+    Some(Refusal {
+        code: serde_json::from_value(told["code"].clone()).ok()?,
+        title: text("title")?,
+        hint: text("hint")?,
+        problems: serde_json::from_value(told["problems"].clone()).ok()?,
+    })
 }
 
 /// Pins the key that backups are encrypted to.

@@ -2,6 +2,10 @@
 
 mod batch;
 mod crash;
+mod drift;
 mod dryrun;
+mod failed_gates;
+mod invariants;
 mod run;
 pub(crate) mod scene;
+mod tamper;
