@@ -7,7 +7,7 @@ as $$
 declare
   v_writer text := current_setting('app.canonical_writer', true);
 begin
-  if current_user = 'chancery_definer' and session_user in ('cutter_exec', 'cutter_verify', 'chancery_app')
+  if current_user = 'chancery_definer' and session_user in ('cutter_exec', 'cutter_verify', 'cutter_review', 'chancery_app')
      and (select c.value ? v_writer from config.dot_config c where c.key = 'iu_create.gateway.allowed_marker_values') then
     return new;
   end if;

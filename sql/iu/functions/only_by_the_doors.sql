@@ -5,7 +5,7 @@ create or replace function iu.only_by_the_doors() returns trigger
 language plpgsql
 as $$
 begin
-  if current_user = 'chancery_definer' and session_user in ('cutter_exec', 'cutter_verify', 'chancery_app') then
+  if current_user = 'chancery_definer' and session_user in ('cutter_exec', 'cutter_verify', 'cutter_review', 'chancery_app') then
     return new;
   end if;
   perform internal.refuse(internal.problem('RI025', jsonb_build_object(

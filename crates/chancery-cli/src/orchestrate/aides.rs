@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use chancery_engine::orchestrator::backup::{self, Backup, BackupError, BackupKey, PgDump};
 use chancery_engine::orchestrator::{Aides, Stop, TakenBackup};
+use chancery_model::refusal::{Code, Problem, Refusal};
 use chancery_store::managed::{BinarySearch, find_binaries};
 use chancery_store::{Role, Store};
 use serde_json::{Value, json};
@@ -90,7 +91,12 @@ impl Aides for Processes {
         let (good, said, complaint) =
             self.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
         if !good {
-            return Err(failed(complaint));
+            let why = complaint_of(&said, complaint);
+            if said["stopped"]["code"] == "STOP_DISK_FULL" {
+                let way = "make room, then `cutter orchestrate resume --run-id RUN`";
+                return Err(Stop::new("STOP_DISK_FULL", why, way));
+            }
+            return Err(failed(why));
         }
         serde_json::from_value(said).map_err(|error| failed(format!("no answer: {error}")))
     }
@@ -116,8 +122,31 @@ impl Aides for Processes {
         if good || said["state"] == "failed_write_verify" {
             return Ok(());
         }
-        Err(failed(if complaint.is_empty() { said.to_string() } else { complaint }))
+        let stop = failed(complaint_of(&said, complaint));
+        Err(match refusal_of(&said) {
+            Some(refusal) => stop.because(chancery_store::Error::Refused(Box::new(refusal)).into()),
+            None => stop,
+        })
     }
+}
+
+/// What another process complained about, in its own words.
+fn complaint_of(said: &Value, complaint: String) -> String {
+    let words = [&said["stopped"]["reason"], &said["refused"]["title"], &said["failed"]["message"]];
+    words.into_iter().find_map(Value::as_str).map_or(complaint, str::to_owned)
+}
+
+/// The database's refusal, as another process handed it on.
+fn refusal_of(said: &Value) -> Option<Refusal> {
+    let refused = [&said["stopped"]["refused"], &said["refused"]];
+    let refused = refused.into_iter().find(|refused| refused["code"].is_string())?;
+    let text = |name: &str| refused[name].as_str().unwrap_or_default().to_owned();
+    Some(Refusal {
+        code: Code::from_sqlstate(refused["code"].as_str()?)?,
+        title: text("title"),
+        hint: text("hint"),
+        problems: serde_json::from_value::<Vec<Problem>>(refused["problems"].clone()).ok()?,
+    })
 }
 
 /// Pins the key that backups are encrypted to.
@@ -173,7 +202,12 @@ pub(super) async fn take_backup(context: &mut Context, file: &Path) -> Result<Ou
         file,
         replace: true,
     };
-    let taken = backup::take(&request).await.map_err(failed)?;
+    let taken = backup::take(&request).await.map_err(|error| match error {
+        full @ BackupError::DiskFull { .. } => {
+            Stop::new("STOP_DISK_FULL", full.to_string(), "make room").into()
+        }
+        other => failed(other),
+    })?;
     let taken = TakenBackup {
         sha256: taken.sha256,
         size_bytes: taken.size_bytes,

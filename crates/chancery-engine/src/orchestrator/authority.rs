@@ -132,32 +132,41 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         hex::decode(&key.public_key).ok()
     };
     let sha256: [u8; 32] = Sha256::digest(document.body.as_bytes()).into();
-    let signature = document.signed.iter().find(|signature| signature.meaning == question.gate);
-    let Some(signature) = signature else {
-        return Err(refused(format!("{path} is not signed for {}", question.gate)));
-    };
-    let signed_at = serde_json::from_str::<Value>(&signature.signature_payload)
-        .ok()
-        .and_then(|payload| payload["signed_at"].as_i64())
-        .unwrap_or_default();
-    let expected = signature_payload(&Signature {
-        signature_id: signature.signature_id,
-        path,
-        revision: document.revision.revision,
-        sha256: &sha256,
-        meaning: &signature.meaning,
-        principal: &signature.signer,
-        key_id: signature.key_id,
-        signed_at,
-    });
-    let bytes = hex::decode(&signature.signature).unwrap_or_default();
-    let good = public_key(signature.key_id, &signature.signer)
-        .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
-    if !good {
-        return Err(refused(format!(
-            "the signature of {} under {path} is not good",
-            signature.signer
-        )));
+    let mut asked = document.signed.iter().filter(|s| s.meaning == question.gate).peekable();
+    if asked.peek().is_none() {
+        let meanings: Vec<&str> = document.signed.iter().map(|s| s.meaning.as_str()).collect();
+        let other = if meanings.is_empty() {
+            String::new()
+        } else {
+            format!(", but for {}", meanings.join(", "))
+        };
+        return Err(refused(format!("{path} is not signed for {}{other}", question.gate)));
+    }
+    // Every one of them: a good signature of somebody must not hide a bad one of the sovereign.
+    for signature in asked {
+        let signed_at = serde_json::from_str::<Value>(&signature.signature_payload)
+            .ok()
+            .and_then(|payload| payload["signed_at"].as_i64())
+            .unwrap_or_default();
+        let expected = signature_payload(&Signature {
+            signature_id: signature.signature_id,
+            path,
+            revision: document.revision.revision,
+            sha256: &sha256,
+            meaning: &signature.meaning,
+            principal: &signature.signer,
+            key_id: signature.key_id,
+            signed_at,
+        });
+        let bytes = hex::decode(&signature.signature).unwrap_or_default();
+        let good = public_key(signature.key_id, &signature.signer)
+            .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
+        if !good {
+            return Err(refused(format!(
+                "the signature of {} under {path} is not good",
+                signature.signer
+            )));
+        }
     }
     for vote in store.votes(question.approval.approval_id).await.map_err(Error::from)? {
         let bytes = hex::decode(&vote.signature).unwrap_or_default();
