@@ -2,3 +2,6 @@
 
 mod run;
 pub(crate) mod scene;
+mod stops;
+mod trouble;
+mod void;
