@@ -1,15 +1,16 @@
 //! `cutter orchestrate …`: one document from `pending` to `closeout_reported`.
 
 mod aides;
+mod batch;
 mod look;
 mod progress;
 mod watch;
 
 pub(crate) use progress::colour_is_welcome;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use chancery_engine::orchestrator::{self as engine, Ended, RunId, Runner, Stop};
+use chancery_engine::orchestrator::{self as engine, Ended, Rehearsal, RunId, Runner, Stop};
 use chancery_store::Role;
 use chancery_store::orchestrator::RunRow;
 use clap::{Args, Subcommand, ValueEnum};
@@ -75,6 +76,21 @@ Example:
         after_help = "Example:\n  $ cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
     )]
     Void(Reasoned),
+    /// Take many documents through their runs: planning in parallel, writes one after another
+    #[command(after_help = "\
+Each document has its own run and its own approvals. Repeat the command after approving: it goes on with what was approved and \
+leaves the rest. The queue is a YAML file:
+
+  schema_version: 1
+  batch_id: 01a1e00f-be00-71b2-9d7d-4f2b9ded7ebd
+  items:
+    - document_id: records-policy
+    - document_id: travel-policy
+
+Example:
+  $ cutter orchestrate batch --queue queue.yaml --as executor
+  $ cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
+    Batch(batch::Batch),
     /// Pin the public OpenPGP key that backups are encrypted to
     #[command(after_help = "\
 Only the public key comes here; the secret one stays with whoever restores.
@@ -197,6 +213,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::List(args) => list(context, &args).await,
         Command::Stop(args) => stop(context, &args).await,
         Command::Void(args) => void(context, &args).await,
+        Command::Batch(args) => batch::batch(context, &args).await,
         Command::BackupKey { file } => aides::pin_key(context, &file).await,
         Command::TakeBackup(args) => aides::take_backup(context, &args.file).await,
         Command::WriteVerify(args) => write_verify(context, &args).await,
@@ -210,15 +227,28 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
     context.out.note(&format!("run {run_id}"));
     let mut display = Display::new(context.config.colour, context.config.dumb_terminal);
     let root = context.config.runs_dir();
-    let mut runner = Runner {
-        store: &desk.store,
-        actor: &desk.actor,
-        aides: &processes,
-        watch: &mut display,
-        root: &root,
+    let ended = if args.mode == Mode::Dryrun {
+        let mut rehearsal = Rehearsal {
+            target: &desk.session.target,
+            store: &desk.store,
+            actor: &desk.actor,
+            aides: &processes,
+            watch: &mut display,
+            root: &root,
+        };
+        rehearsal.start(run_id, &args.document).await
+    } else {
+        let mut runner = Runner {
+            store: &desk.store,
+            actor: &desk.actor,
+            aides: &processes,
+            watch: &mut display,
+            root: &root,
+        };
+        let ended = runner.start(run_id, &args.document).await;
+        desk.position_events().await;
+        ended
     };
-    let ended = runner.start(run_id, &args.document).await;
-    desk.position_events().await;
     told(context, ended)
 }
 
@@ -227,16 +257,30 @@ async fn resume(context: &mut Context, args: Resume) -> Result<Outcome, Failure>
     let processes = Processes::of(context, &desk.store, args.aides.verifier.as_deref()).await?;
     let mut display = Display::new(context.config.colour, context.config.dumb_terminal);
     let root = context.config.runs_dir();
-    let mut runner = Runner {
-        store: &desk.store,
-        actor: &desk.actor,
-        aides: &processes,
-        watch: &mut display,
-        root: &root,
-    };
     let approval = args.approval_kb_id.as_deref();
-    let ended = runner.resume(args.named.run_id, approval, args.rebuild_sidecar).await;
-    desk.position_events().await;
+    let run_id = args.named.run_id;
+    let ended = if is_rehearsal(&root, run_id) {
+        let mut rehearsal = Rehearsal {
+            target: &desk.session.target,
+            store: &desk.store,
+            actor: &desk.actor,
+            aides: &processes,
+            watch: &mut display,
+            root: &root,
+        };
+        rehearsal.resume(run_id, approval).await
+    } else {
+        let mut runner = Runner {
+            store: &desk.store,
+            actor: &desk.actor,
+            aides: &processes,
+            watch: &mut display,
+            root: &root,
+        };
+        let ended = runner.resume(run_id, approval, args.rebuild_sidecar).await;
+        desk.position_events().await;
+        ended
+    };
     told(context, ended)
 }
 
@@ -254,7 +298,31 @@ fn told(context: &mut Context, ended: Result<Ended, Stop>) -> Result<Outcome, Fa
     Ok(outcome)
 }
 
+/// A dry run is known by its file alone.
+fn is_rehearsal(root: &Path, run_id: RunId) -> bool {
+    engine::sidecar::read(root, run_id).is_ok_and(|run| run.mode == engine::sidecar::Mode::Dryrun)
+}
+
+async fn approve_rehearsal(
+    context: &mut Context,
+    args: &Approve,
+    root: &Path,
+) -> Result<Outcome, Failure> {
+    if args.show {
+        let asked = engine::rehearsal_asks(root, args.named.run_id)?;
+        context.out.answer(&asked, || look::asked(&asked))?;
+        return Ok(Outcome::Done);
+    }
+    let desk = Desk::open(context, Duty::Review).await?;
+    let approved = engine::approve_rehearsal(root, args.named.run_id, &desk.actor)?;
+    told_approved(context, &approved)
+}
+
 async fn approve(context: &mut Context, args: Approve) -> Result<Outcome, Failure> {
+    let root = context.config.runs_dir();
+    if is_rehearsal(&root, args.named.run_id) {
+        return approve_rehearsal(context, &args, &root).await;
+    }
     if args.show {
         let store = Session::open(context).await?.store(Role::App).await?;
         let run = find(&store, args.named.run_id).await?;
@@ -268,13 +336,17 @@ async fn approve(context: &mut Context, args: Approve) -> Result<Outcome, Failur
     let approved =
         engine::approve(&desk.session.target, &desk.store, &desk.actor, &run, rationale).await?;
     desk.position_events().await;
+    told_approved(context, &approved)
+}
+
+fn told_approved(context: &mut Context, approved: &engine::Approved) -> Result<Outcome, Failure> {
     if !context.out.is_json() {
         context.out.note(&format!(
             "approved {} ({}); go on with\n  cutter orchestrate resume --run-id {} --approval-kb-id {}",
             approved.gate, approved.state, approved.run_id, approved.approval_kb_id
         ));
     }
-    context.out.answer(&approved, || approved.approval_kb_id.clone())?;
+    context.out.answer(approved, || approved.approval_kb_id.clone())?;
     Ok(Outcome::Done)
 }
 

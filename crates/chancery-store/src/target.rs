@@ -179,7 +179,8 @@ impl Target {
                 "sslkey" => "PGSSLKEY",
                 _ => continue,
             };
-            program.env(variable, &*value);
+            // The driver's way to write a file's name; libpq takes certificates from files alone.
+            program.env(variable, value.strip_prefix("file: ").unwrap_or(&value));
         }
         Ok(())
     }
@@ -269,7 +270,7 @@ mod tests {
     use super::*;
     use crate::managed::Env;
 
-    /// SEC-3: an outside URL's own login, whatever its password is made of.
+    /// ORC-6: an outside URL's own login, whatever its password is made of.
     #[test]
     fn a_client_program_is_let_in_by_its_environment() {
         let folder = tempfile::tempdir().expect("a folder");

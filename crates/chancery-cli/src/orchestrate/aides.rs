@@ -1,6 +1,6 @@
 //! The processes that a runner starts: each has a login that the runner does not hold.
 
-use std::ffi::OsString;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -15,12 +15,68 @@ use crate::Context;
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 
-/// How to start them.
-#[derive(Debug)]
-pub(super) struct Processes {
+/// This program again, for the same data and in somebody's name.
+#[derive(Debug, Clone)]
+pub(super) struct Own {
     program: PathBuf,
     home: PathBuf,
-    verifier: String,
+    runs: PathBuf,
+    principal: String,
+}
+
+/// What such a process said.
+#[derive(Debug)]
+pub(super) struct Answer {
+    pub(super) exit: Option<i32>,
+    pub(super) answer: Value,
+    pub(super) complaint: String,
+}
+
+impl Own {
+    pub(super) fn of(context: &Context, principal: &str) -> Result<Self, Failure> {
+        let program = std::env::current_exe()
+            .map_err(|error| Failure::Failed(format!("this program can't find itself: {error}")))?;
+        Ok(Self {
+            program,
+            home: context.config.home.path().to_owned(),
+            runs: context.config.runs_dir(),
+            principal: principal.to_owned(),
+        })
+    }
+
+    /// `cutter orchestrate …`, which ends with this process.
+    pub(super) async fn run<S: AsRef<OsStr>>(
+        &self,
+        arguments: &[S],
+    ) -> Result<Answer, std::io::Error> {
+        let mut command = tokio::process::Command::new(&self.program);
+        if self.program.file_stem().is_none_or(|name| name != "cutter") {
+            command.arg("cutter");
+        }
+        let output = command
+            .arg("orchestrate")
+            .args(arguments)
+            .args(["--json", "--as", &self.principal])
+            .env("CHANCERY_HOME", &self.home)
+            .env("CUTTER_RUNS_DIR", &self.runs)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .output()
+            .await?;
+        Ok(Answer {
+            exit: output.status.code(),
+            answer: serde_json::from_slice(&output.stdout).unwrap_or(Value::Null),
+            complaint: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        })
+    }
+}
+
+/// The backup and the verifier.
+#[derive(Debug)]
+pub(super) struct Processes {
+    verifier: Own,
 }
 
 impl Processes {
@@ -33,30 +89,7 @@ impl Processes {
             Some(name) => name.to_owned(),
             None => only_verifier(store).await?,
         };
-        let program = std::env::current_exe()
-            .map_err(|error| Failure::Failed(format!("this program can't find itself: {error}")))?;
-        Ok(Self { program, home: context.config.home.path().to_owned(), verifier })
-    }
-
-    async fn run(&self, arguments: &[OsString]) -> Result<(bool, Value, String), std::io::Error> {
-        let mut command = tokio::process::Command::new(&self.program);
-        if self.program.file_stem().is_none_or(|name| name != "cutter") {
-            command.arg("cutter");
-        }
-        let output = command
-            .arg("orchestrate")
-            .args(arguments)
-            .arg("--json")
-            .env("CHANCERY_HOME", &self.home)
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .output()
-            .await?;
-        let said = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-        let complaint = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        Ok((output.status.success(), said, complaint))
+        Ok(Self { verifier: Own::of(context, &verifier)? })
     }
 }
 
@@ -78,52 +111,46 @@ async fn only_verifier(store: &Store) -> Result<String, Failure> {
 
 impl Aides for Processes {
     async fn take_backup(&self, run_name: &str, file: &Path) -> Result<TakenBackup, Stop> {
-        let arguments: [OsString; 5] = [
-            "take-backup".into(),
-            "--run-id".into(),
-            run_name.into(),
-            "--file".into(),
-            file.into(),
+        let arguments: [&OsStr; 5] = [
+            "take-backup".as_ref(),
+            "--run-id".as_ref(),
+            run_name.as_ref(),
+            "--file".as_ref(),
+            file.as_os_str(),
         ];
         let failed = |why: String| {
             Stop::new("STOP_BACKUP", why, "mend what it says; without a backup nothing is written")
         };
-        let (good, said, complaint) =
-            self.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
-        if !good {
-            let why = complaint_of(&said, complaint);
-            if said["stopped"]["code"] == "STOP_DISK_FULL" {
+        let said =
+            self.verifier.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
+        if said.exit != Some(0) {
+            let why = complaint_of(&said.answer, said.complaint);
+            if said.answer["stopped"]["code"] == "STOP_DISK_FULL" {
                 let way = "make room, then `cutter orchestrate resume --run-id RUN`";
                 return Err(Stop::new("STOP_DISK_FULL", why, way));
             }
             return Err(failed(why));
         }
-        serde_json::from_value(said).map_err(|error| failed(format!("no answer: {error}")))
+        serde_json::from_value(said.answer).map_err(|error| failed(format!("no answer: {error}")))
     }
 
     async fn write_verify(&self, run_name: &str) -> Result<(), Stop> {
-        let arguments: [OsString; 5] = [
-            "write-verify".into(),
-            "--run-id".into(),
-            run_name.into(),
-            "--as".into(),
-            self.verifier.clone().into(),
-        ];
         let failed = |why: String| {
             Stop::new(
                 "STOP_VERIFIER",
                 format!("the verifier could not record its verdict: {why}"),
-                "mend what it says, then resume the run",
+                "mend what it says, then `cutter orchestrate resume --run-id RUN`",
             )
         };
-        let (good, said, complaint) =
-            self.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
+        let arguments = ["write-verify", "--run-id", run_name];
+        let said =
+            self.verifier.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
         // A verdict of fail is a verdict: the database moved the run, and the runner sees it there.
-        if good || said["state"] == "failed_write_verify" {
+        if said.exit == Some(0) || said.answer["state"] == "failed_write_verify" {
             return Ok(());
         }
-        let stop = failed(complaint_of(&said, complaint));
-        Err(match refusal_of(&said) {
+        let stop = failed(complaint_of(&said.answer, said.complaint));
+        Err(match refusal_of(&said.answer) {
             Some(refusal) => stop.because(chancery_store::Error::Refused(Box::new(refusal)).into()),
             None => stop,
         })

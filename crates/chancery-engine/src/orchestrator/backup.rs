@@ -404,7 +404,8 @@ impl Partial {
         fs::rename(&self.path, target)?;
         // Without this the name may be gone after a power cut.
         let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let synced = File::open(folder.unwrap_or(Path::new("."))).and_then(|f| f.sync_all());
+        let synced =
+            File::open(folder.unwrap_or_else(|| Path::new("."))).and_then(|f| f.sync_all());
         synced.inspect_err(|_| drop(fs::remove_file(target)))
     }
 }

@@ -15,6 +15,7 @@ use super::aides::{Aides, Watch};
 use super::authority::{self, Question};
 use super::document::{self, approval_path, page};
 use super::halt::{Halted, halt, way_on};
+use super::lock::{self, Lock};
 use super::phase::{Phase, question};
 use super::phases::Work;
 use super::plan::entry_id;
@@ -199,6 +200,11 @@ impl<A: Aides> Runner<'_, A> {
         let folder = super::sidecar::Folder::of(self.root, run_id);
         let state = folder.state();
         if state.exists() {
+            // Whoever works on the run must not lose its file.
+            let _lock = Lock::acquire(&folder.lock()).map_err(|error| match error {
+                lock::Error::Held(holder) => Stop::from(SidecarError::Busy { run_id, holder }),
+                lock::Error::Io(source) => Error::File { path: folder.lock(), source }.into(),
+            })?;
             let aside =
                 state.with_extension(format!("json.broken-{}", Timestamp::now().as_second()));
             std::fs::rename(&state, &aside)

@@ -217,7 +217,7 @@ async fn write_reports(
     Ok(())
 }
 
-fn artifact(file: &Path, bytes: &[u8]) -> Artifact {
+pub(super) fn artifact(file: &Path, bytes: &[u8]) -> Artifact {
     Artifact { path: file_name(file), sha256: hex::encode(Sha256::digest(bytes)) }
 }
 

@@ -209,7 +209,7 @@ fn own_signatures(key: &SignedPublicKey) -> Vec<&Signature> {
 fn user_id(key: &SignedPublicKey) -> String {
     let live = key.details.users.iter().filter_map(|u| Some((certification(key, u)?, u)));
     let primary = live.max_by_key(|(signature, _)| (signature.is_primary(), signature.created()));
-    let text = primary.map_or("".into(), |(_, user)| String::from_utf8_lossy(user.id.id()));
+    let text = primary.map(|(_, user)| String::from_utf8_lossy(user.id.id())).unwrap_or_default();
     // It goes to terminals, and its owner wrote it.
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
