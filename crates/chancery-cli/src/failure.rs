@@ -197,6 +197,7 @@ fn is_rule(stop: &Stop) -> bool {
             "STOP_APPROVAL_REFUSED"
                 | "STOP_DRIFT"
                 | "STOP_INVARIANT"
+                | "STOP_KEY"
                 | "STOP_OVER_CAP"
                 | "STOP_NOTHING_ASKED"
                 | "STOP_RUN_BUSY"

@@ -110,8 +110,8 @@ pub(super) fn answer(question: &Question) -> Value {
     said
 }
 
-/// The executor's own look at an approval: the signatures under the document and on the vote are good. Who may sign, and that it says
-/// what was asked, is the database's to check, and it does so again.
+/// The executor's own look at an approval: the signatures under the document and on the vote are good, and it says what was asked. Who
+/// may sign is the database's to check, and it looks at all of it again.
 pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Result<(), Stop> {
     let refused = |why: String| {
         Stop::new(
@@ -168,6 +168,19 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
             )));
         }
     }
+    // The database looks as well, when the phase is done; here nothing has begun yet.
+    let said = json_block(&document.body).unwrap_or_default();
+    let asked = answer(question);
+    let differs: Vec<&str> = asked
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| said[name.as_str()] != **value)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !differs.is_empty() {
+        return Err(refused(format!("the approval differs in {}", differs.join(", "))));
+    }
     for vote in store.votes(question.approval.approval_id).await.map_err(Error::from)? {
         let bytes = hex::decode(&vote.signature).unwrap_or_default();
         let statement = Statement::approval(vote.vote_payload.clone());
@@ -178,4 +191,11 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         }
     }
     Ok(())
+}
+
+/// The facts of a document: its first fenced block.
+fn json_block(body: &str) -> Option<Value> {
+    let (_, rest) = body.split_once("```json\n")?;
+    let (block, _) = rest.split_once("\n```")?;
+    serde_json::from_str(block).ok()
 }

@@ -357,9 +357,11 @@ impl<A: Aides> Runner<'_, A> {
     ) -> Result<(), Stop> {
         let phase =
             Phase::after(&run.state).ok_or_else(|| Stop::bug("a state that leads nowhere"))?;
+        self.require_key().await?;
         let caps = Caps::read(self.store, phase).await?;
         self.watch.phase_started(phase, caps.phase);
         let began = Timestamp::now();
+        let before = sidecar.run().clone();
         sidecar.run_mut().phases.insert(
             phase.name().to_owned(),
             PhaseRecord {
@@ -398,8 +400,36 @@ impl<A: Aides> Runner<'_, A> {
         sidecar.run_mut().elapsed_ms = spent;
         match done {
             Ok(()) => self.passed(run, phase, elapsed).await,
-            Err(stop) => self.not_passed(sidecar, run, phase, stop).await,
+            Err(stop) => {
+                let stopped = self.not_passed(sidecar, run, phase, stop).await;
+                if stopped.as_ref().is_err_and(|stop| stop.code == "STOP_APPROVAL_REFUSED") {
+                    // A word that is no good changes nothing, not even here.
+                    *sidecar.run_mut() = before;
+                    sidecar.store()?;
+                }
+                stopped
+            }
         }
+    }
+
+    /// A key that is no good is found out before a phase begins, not when the first signature is due and half the work is written.
+    async fn require_key(&self) -> Result<(), Stop> {
+        let principal = &self.actor.principal;
+        let why = match &self.actor.key {
+            None => format!("{principal} has no key in this data directory"),
+            Some(own) => {
+                let keys = self.store.signing_keys().await.map_err(Error::from)?;
+                let known = keys.iter().find(|key| key.key_id == own.key_id);
+                if known.is_some_and(|key| key.revoked_at.is_none()) {
+                    return Ok(());
+                }
+                format!("the key {} of {principal} is revoked", own.key_id)
+            }
+        };
+        let way = format!(
+            "make one with `chancery key new {principal}`, then `cutter orchestrate resume --run-id RUN`"
+        );
+        Err(Stop::new("STOP_KEY", why, way))
     }
 
     async fn passed(&mut self, run: &RunRow, phase: Phase, elapsed: Duration) -> Result<(), Stop> {
