@@ -197,6 +197,7 @@ fn is_rule(stop: &Stop) -> bool {
             "STOP_APPROVAL_REFUSED"
                 | "STOP_DRIFT"
                 | "STOP_INVARIANT"
+                | "STOP_KEY"
                 | "STOP_OVER_CAP"
                 | "STOP_NOTHING_ASKED"
                 | "STOP_RUN_BUSY"
@@ -208,10 +209,24 @@ fn is_rule(stop: &Stop) -> bool {
 fn stop_text(stop: &Stop) -> String {
     let mut lines = vec![format!("{}: {}", stop.code, stop.reason)];
     if let Some(refusal) = stop.source.as_ref().and_then(|error| error.refusal()) {
-        lines.push(refusal_text(refusal));
+        // What was said above or comes below is not said twice.
+        let said = |line: &&str| {
+            !stop.reason.contains(*line)
+                && !line.strip_prefix("hint: ").is_some_and(|hint| stop.way.contains(hint))
+        };
+        lines.extend(refusal_text(refusal).lines().filter(said).map(str::to_owned));
     }
     lines.push(format!("way forward: {}", stop.way));
     lines.join("\n")
+}
+
+/// The hint with the run that the problems name, where it tells of one.
+fn hint(refusal: &Refusal) -> String {
+    let run = refusal.problems.iter().find_map(|problem| problem.facts.get("run_id")?.as_str());
+    match run {
+        Some(run) => refusal.hint.replace("--run-id RUN", &format!("--run-id {run}")),
+        None => refusal.hint.clone(),
+    }
 }
 
 const MALFORMED_HINT: &str =
@@ -224,14 +239,14 @@ pub(crate) fn refusal_text(refusal: &Refusal) -> String {
         let facts = serde_json::to_string(problem).expect("a problem is plain data");
         lines.push(format!("  {facts}"));
     }
-    lines.push(format!("hint: {}", refusal.hint));
+    lines.push(format!("hint: {}", hint(refusal)));
     lines.push(format!("more: {}", page(refusal.code)));
     lines.join("\n")
 }
 
 fn refusal_json(refusal: &Refusal) -> Value {
     json!({
-        "code": refusal.code, "problem": refusal.code.problem(), "title": refusal.title, "hint": refusal.hint,
+        "code": refusal.code, "problem": refusal.code.problem(), "title": refusal.title, "hint": hint(refusal),
         "more": page(refusal.code), "problems": refusal.problems,
     })
 }

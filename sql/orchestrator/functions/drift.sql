@@ -23,6 +23,9 @@ begin
             union all
             select 'review_decisions', null, v_pinned -> 'review_decisions', v_live -> 'review_decisions'
             union all
+            -- What is enacted stays: the next version is the next run's.
+            select 'source_version', null, v_pinned -> 'source_version', v_live -> 'source_version' where v_state <> 'lifecycle_enacted'
+            union all
             select 'functions', f.key, v_pinned -> 'functions' -> f.key, f.value from jsonb_each(v_live -> 'functions') f) d
      where d.pinned is distinct from d.live);
 end

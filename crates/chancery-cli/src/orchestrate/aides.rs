@@ -4,11 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use chancery_engine::Error;
 use chancery_engine::orchestrator::backup::{self, Backup, BackupError, BackupKey, PgDump};
 use chancery_engine::orchestrator::{Aides, Stop, TakenBackup};
-use chancery_model::refusal::{Code, Refusal};
-use chancery_store::Error as StoreError;
+use chancery_model::refusal::{Code, Problem, Refusal};
 use chancery_store::managed::{BinarySearch, find_binaries};
 use chancery_store::{Role, Store};
 use serde_json::{Value, json};
@@ -126,7 +124,12 @@ impl Aides for Processes {
         let said =
             self.verifier.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
         if said.exit != Some(0) {
-            return Err(failed(said.complaint));
+            let why = complaint_of(&said.answer, said.complaint);
+            if said.answer["stopped"]["code"] == "STOP_DISK_FULL" {
+                let way = "make room, then `cutter orchestrate resume --run-id RUN`";
+                return Err(Stop::new("STOP_DISK_FULL", why, way));
+            }
+            return Err(failed(why));
         }
         serde_json::from_value(said.answer).map_err(|error| failed(format!("no answer: {error}")))
     }
@@ -136,7 +139,7 @@ impl Aides for Processes {
             Stop::new(
                 "STOP_VERIFIER",
                 format!("the verifier could not record its verdict: {why}"),
-                "mend what it says, then resume the run",
+                "mend what it says, then `cutter orchestrate resume --run-id RUN`",
             )
         };
         let arguments = ["write-verify", "--run-id", run_name];
@@ -146,28 +149,30 @@ impl Aides for Processes {
         if said.exit == Some(0) || said.answer["state"] == "failed_write_verify" {
             return Ok(());
         }
-        // What a rule says about the run itself is the runner's to act on, as if its own login had been told.
-        if let Some(refusal) = refusal(&said.answer["stopped"]["refused"])
-            && matches!(refusal.code, Code::RO002 | Code::RO003)
-        {
-            return Err(Stop::from(Error::Store(StoreError::Refused(Box::new(refusal)))));
-        }
-        Err(failed(if said.complaint.is_empty() {
-            said.answer.to_string()
-        } else {
-            said.complaint
-        }))
+        let stop = failed(complaint_of(&said.answer, said.complaint));
+        Err(match refusal_of(&said.answer) {
+            Some(refusal) => stop.because(chancery_store::Error::Refused(Box::new(refusal)).into()),
+            None => stop,
+        })
     }
 }
 
-/// A refusal as another process of this program told it.
-fn refusal(told: &Value) -> Option<Refusal> {
-    let text = |name: &str| told[name].as_str().map(str::to_owned);
+/// What another process complained about, in its own words.
+fn complaint_of(said: &Value, complaint: String) -> String {
+    let words = [&said["stopped"]["reason"], &said["refused"]["title"], &said["failed"]["message"]];
+    words.into_iter().find_map(Value::as_str).map_or(complaint, str::to_owned)
+}
+
+/// The database's refusal, as another process handed it on.
+fn refusal_of(said: &Value) -> Option<Refusal> {
+    let refused = [&said["stopped"]["refused"], &said["refused"]];
+    let refused = refused.into_iter().find(|refused| refused["code"].is_string())?;
+    let text = |name: &str| refused[name].as_str().unwrap_or_default().to_owned();
     Some(Refusal {
-        code: serde_json::from_value(told["code"].clone()).ok()?,
-        title: text("title")?,
-        hint: text("hint")?,
-        problems: serde_json::from_value(told["problems"].clone()).ok()?,
+        code: Code::from_sqlstate(refused["code"].as_str()?)?,
+        title: text("title"),
+        hint: text("hint"),
+        problems: serde_json::from_value::<Vec<Problem>>(refused["problems"].clone()).ok()?,
     })
 }
 
@@ -224,7 +229,12 @@ pub(super) async fn take_backup(context: &mut Context, file: &Path) -> Result<Ou
         file,
         replace: true,
     };
-    let taken = backup::take(&request).await.map_err(failed)?;
+    let taken = backup::take(&request).await.map_err(|error| match error {
+        full @ BackupError::DiskFull { .. } => {
+            Stop::new("STOP_DISK_FULL", full.to_string(), "make room").into()
+        }
+        other => failed(other),
+    })?;
     let taken = TakenBackup {
         sha256: taken.sha256,
         size_bytes: taken.size_bytes,

@@ -125,7 +125,12 @@ impl<W: Write> Progress<W> {
     pub(crate) fn resumed_at(&mut self, state: &str) {
         self.reach(state);
         let (n, of) = (self.reached, self.states.len());
-        self.say(&format!("resumed at {} ({n} of {of})", plain(state)));
+        let place = if self.states.iter().any(|known| known.name == state) {
+            format!(" ({n} of {of})")
+        } else {
+            String::new()
+        };
+        self.say(&format!("resumed at {}{place}", plain(state)));
     }
 
     pub(crate) fn phase_started(&mut self, name: &str, soft_cap: Option<Duration>) {

@@ -108,7 +108,7 @@ pub async fn approve(
         }
         Err(error) => {
             open.roll_back().await;
-            Err(error.into())
+            Err(Stop::from(error).of_run(&run.run_name))
         }
     }
 }

@@ -110,8 +110,8 @@ pub(super) fn answer(question: &Question) -> Value {
     said
 }
 
-/// The executor's own look at an approval: the signatures under the document and on the vote are good. Who may sign, and that it says
-/// what was asked, is the database's to check, and it does so again.
+/// The executor's own look at an approval: the signatures under the document and on the vote are good, and it says what was asked. Who
+/// may sign is the database's to check, and it looks at all of it again.
 pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Result<(), Stop> {
     let refused = |why: String| {
         Stop::new(
@@ -132,32 +132,54 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         hex::decode(&key.public_key).ok()
     };
     let sha256: [u8; 32] = Sha256::digest(document.body.as_bytes()).into();
-    let signature = document.signed.iter().find(|signature| signature.meaning == question.gate);
-    let Some(signature) = signature else {
-        return Err(refused(format!("{path} is not signed for {}", question.gate)));
-    };
-    let signed_at = serde_json::from_str::<Value>(&signature.signature_payload)
-        .ok()
-        .and_then(|payload| payload["signed_at"].as_i64())
-        .unwrap_or_default();
-    let expected = signature_payload(&Signature {
-        signature_id: signature.signature_id,
-        path,
-        revision: document.revision.revision,
-        sha256: &sha256,
-        meaning: &signature.meaning,
-        principal: &signature.signer,
-        key_id: signature.key_id,
-        signed_at,
-    });
-    let bytes = hex::decode(&signature.signature).unwrap_or_default();
-    let good = public_key(signature.key_id, &signature.signer)
-        .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
-    if !good {
-        return Err(refused(format!(
-            "the signature of {} under {path} is not good",
-            signature.signer
-        )));
+    let mut asked = document.signed.iter().filter(|s| s.meaning == question.gate).peekable();
+    if asked.peek().is_none() {
+        let meanings: Vec<&str> = document.signed.iter().map(|s| s.meaning.as_str()).collect();
+        let other = if meanings.is_empty() {
+            String::new()
+        } else {
+            format!(", but for {}", meanings.join(", "))
+        };
+        return Err(refused(format!("{path} is not signed for {}{other}", question.gate)));
+    }
+    // Every one of them: a good signature of somebody must not hide a bad one of the sovereign.
+    for signature in asked {
+        let signed_at = serde_json::from_str::<Value>(&signature.signature_payload)
+            .ok()
+            .and_then(|payload| payload["signed_at"].as_i64())
+            .unwrap_or_default();
+        let expected = signature_payload(&Signature {
+            signature_id: signature.signature_id,
+            path,
+            revision: document.revision.revision,
+            sha256: &sha256,
+            meaning: &signature.meaning,
+            principal: &signature.signer,
+            key_id: signature.key_id,
+            signed_at,
+        });
+        let bytes = hex::decode(&signature.signature).unwrap_or_default();
+        let good = public_key(signature.key_id, &signature.signer)
+            .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
+        if !good {
+            return Err(refused(format!(
+                "the signature of {} under {path} is not good",
+                signature.signer
+            )));
+        }
+    }
+    // The database looks as well, when the phase is done; here nothing has begun yet.
+    let said = json_block(&document.body).unwrap_or_default();
+    let asked = answer(question);
+    let differs: Vec<&str> = asked
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, value)| said[name.as_str()] != **value)
+        .map(|(name, _)| name.as_str())
+        .collect();
+    if !differs.is_empty() {
+        return Err(refused(format!("the approval differs in {}", differs.join(", "))));
     }
     for vote in store.votes(question.approval.approval_id).await.map_err(Error::from)? {
         let bytes = hex::decode(&vote.signature).unwrap_or_default();
@@ -169,4 +191,11 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         }
     }
     Ok(())
+}
+
+/// The facts of a document: its first fenced block.
+fn json_block(body: &str) -> Option<Value> {
+    let (_, rest) = body.split_once("```json\n")?;
+    let (block, _) = rest.split_once("\n```")?;
+    serde_json::from_str(block).ok()
 }

@@ -5,8 +5,8 @@ use chancery_store::Store;
 use chancery_store::orchestrator::{Gate, Halt, RunRow};
 use serde_json::{Value, json};
 
-use super::document::{page, path};
-use super::phase::Phase;
+use super::document::{approval_path, page, path};
+use super::phase::{Phase, question};
 use super::sidecar::{Run, Sidecar};
 use super::stop::Stop;
 use crate::Error;
@@ -30,7 +30,7 @@ pub(super) async fn halt(
     halted: &Halted,
     stop: &Stop,
 ) -> Result<String, Stop> {
-    let way = way_on(run, &halted.to);
+    let way = way_on(run, &halted.to, run.seq + 1);
     let mut evidence = halted.facts.clone();
     evidence["code"] = json!(halted.code);
     evidence["gate"] = json!(phase.gate());
@@ -75,11 +75,10 @@ pub async fn stop(
         "code": "STOP_SOVEREIGN", "report_kb_id": report_kb_id,
         "event": { "gate": run.state, "reason": "STOP_SOVEREIGN", "report_kb_id": report_kb_id },
     });
+    let way = way_on(run, to, run.seq + 1);
     let document = match sidecar {
-        Some(sidecar) => report(run, sidecar, &evidence, reason, &way_on(run, to)),
-        None => {
-            page("Stop-route report", run, &format!("{reason}\n\n{}", way_on(run, to)), &evidence)
-        }
+        Some(sidecar) => report(run, sidecar, &evidence, reason, &way),
+        None => page("Stop-route report", run, &format!("{reason}\n\n{way}"), &evidence),
     };
     let key = format!("halt:{}", run.seq + 1);
     let statement = Move {
@@ -109,7 +108,8 @@ pub async fn stop(
         idempotency_key: &key,
         signed: actor.sign_statement(&statement),
     };
-    store.orchestrator_halt(&halt).await.map_err(Error::from)?;
+    let halted = store.orchestrator_halt(&halt).await;
+    halted.map_err(|error| Stop::from(Error::from(error)).of_run(&run.run_name))?;
     Ok(())
 }
 
@@ -118,17 +118,23 @@ fn report(run: &RunRow, sidecar: &Run, evidence: &Value, reason: &str, way: &str
     page("Stop-route report", run, &format!("{reason}\n\n{way}"), &dump)
 }
 
-/// The exact commands that lead on.
-fn way_on(run: &RunRow, to: &str) -> String {
+/// The exact commands that lead on from a halt that is the run's `seq`th move.
+pub(super) fn way_on(run: &RunRow, to: &str, seq: i64) -> String {
     let name = &run.run_name;
+    let executor = &run.started_by;
+    let again = format!("cutter orchestrate start {} --as {executor}", run.document_id);
+    if to.starts_with("voided_") {
+        return format!("start another run:\n  {again}");
+    }
     if to.starts_with("failed_") {
         return format!(
-            "mend the cause; then `cutter orchestrate void --run-id {name} --reason …` and `cutter orchestrate start {}`",
-            run.document_id
+            "mend the cause, then\n  cutter orchestrate void --run-id {name} --reason … --as SOVEREIGN\n  {again}"
         );
     }
+    let resume = format!("cutter orchestrate resume --run-id {name}");
+    let approval = approval_path(name, question(to).unwrap_or_default(), seq);
     format!(
-        "`cutter orchestrate resume --run-id {name}` asks, `cutter orchestrate approve --run-id {name}` answers, and the resume that it names goes on"
+        "when the sovereign lets it go on:\n  {resume} --as {executor}\n  cutter orchestrate approve --run-id {name} --as SOVEREIGN\n  {resume} --approval-kb-id {approval} --as {executor}"
     )
 }
 

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use super::aides::{Aides, Watch};
 use super::authority::{self, Question};
 use super::document::{self, approval_path, page};
-use super::halt::{Halted, halt};
+use super::halt::{Halted, halt, way_on};
+use super::lock::{self, Lock};
 use super::phase::{Phase, question};
 use super::phases::Work;
 use super::plan::entry_id;
@@ -59,6 +60,11 @@ impl<A: Aides> Runner<'_, A> {
     /// A stop, with its code and the way forward.
     pub async fn start(&mut self, run_id: RunId, document_id: &str) -> Result<Ended, Stop> {
         let name = run_id.to_string();
+        self.start_run(run_id, document_id).await.map_err(|stop| stop.of_run(&name))
+    }
+
+    async fn start_run(&mut self, run_id: RunId, document_id: &str) -> Result<Ended, Stop> {
+        let name = run_id.to_string();
         let versions = self.store.source_of(document_id, None).await.map_err(Error::from)?;
         let source_version_id = versions.map(|source| source.source_version_id).unwrap_or_default();
         // The file first: a run that only its file knows can be begun again, one that only the database knows has lost its file.
@@ -72,7 +78,8 @@ impl<A: Aides> Runner<'_, A> {
                 source_version_id,
                 Mode::Live,
             ),
-        )?;
+        )
+        .map_err(|error| not_begun(error, document_id))?;
         if let Err(stop) = self.begin(&name, document_id).await {
             // Nothing was begun, so nothing is left behind. Where it is not known whether it was, the file stays.
             if stop.source.as_ref().is_some_and(|error| error.refusal().is_some()) {
@@ -109,11 +116,30 @@ impl<A: Aides> Runner<'_, A> {
         rebuild: bool,
     ) -> Result<Ended, Stop> {
         let name = run_id.to_string();
+        self.resume_run(run_id, approval, rebuild).await.map_err(|stop| stop.of_run(&name))
+    }
+
+    async fn resume_run(
+        &mut self,
+        run_id: RunId,
+        approval: Option<&str>,
+        rebuild: bool,
+    ) -> Result<Ended, Stop> {
+        let name = run_id.to_string();
         let mut sidecar = match Sidecar::open(self.root, run_id) {
             Ok(sidecar) => sidecar,
             Err(error) => self.without_sidecar(run_id, error, rebuild).await?,
         };
-        if self.store.orchestrator_run(&name).await.map_err(Error::from)?.is_none() {
+        let known = self.store.orchestrator_run(&name).await.map_err(Error::from)?;
+        if let Some(run) = known.as_ref().filter(|_| rebuild)
+            && view::is_edited(self.store, &sidecar, run).await?
+        {
+            let (path, what) = (sidecar.folder().state(), "was changed".to_owned());
+            drop(sidecar);
+            let edited = SidecarError::Edited { run_id, path, what };
+            sidecar = self.without_sidecar(run_id, edited, rebuild).await?;
+        }
+        if known.is_none() {
             if sidecar.run().state != "pending" {
                 return Err(Stop::new(
                     "STOP_DATABASE_BEHIND",
@@ -161,6 +187,11 @@ impl<A: Aides> Runner<'_, A> {
         let folder = super::sidecar::Folder::of(self.root, run_id);
         let state = folder.state();
         if state.exists() {
+            // Whoever works on the run must not lose its file.
+            let _lock = Lock::acquire(&folder.lock()).map_err(|error| match error {
+                lock::Error::Held(holder) => Stop::from(SidecarError::Busy { run_id, holder }),
+                lock::Error::Io(source) => Error::File { path: folder.lock(), source }.into(),
+            })?;
             let aside =
                 state.with_extension(format!("json.broken-{}", Timestamp::now().as_second()));
             std::fs::rename(&state, &aside)
@@ -187,11 +218,14 @@ impl<A: Aides> Runner<'_, A> {
     ) -> Result<Ended, Stop> {
         let name = sidecar.run().run_id.to_string();
         let mut given = approval.map(str::to_owned);
-        self.watch.standing_at(&sidecar.run().state);
+        let mut jumped = true;
         loop {
             let run = self.store.orchestrator_run(&name).await.map_err(Error::from)?;
             let run = run.ok_or_else(|| Stop::bug("the run is gone from the database"))?;
             let moves = view::bring_up(self.store, sidecar, &run).await?;
+            if std::mem::take(&mut jumped) {
+                self.watch.standing_at(&run.state);
+            }
             if run.state == "closeout_reported" {
                 return Ok(Ended::ClosedOut { run_id: name, state: run.state });
             }
@@ -207,7 +241,9 @@ impl<A: Aides> Runner<'_, A> {
                         return Err(Stop::new(
                             "STOP_APPROVAL_REFUSED",
                             format!("the sovereign rejected {gate}"),
-                            format!("void the run: `cutter orchestrate void --run-id {name}`"),
+                            format!(
+                                "void the run: `cutter orchestrate void --run-id {name} --reason …`"
+                            ),
                         ));
                     }
                     authority::check(self.store, &asked, &path).await?;
@@ -216,6 +252,7 @@ impl<A: Aides> Runner<'_, A> {
             };
             if run.state.starts_with("stopped_") {
                 self.go_on(sidecar, &run, answer.as_ref()).await?;
+                jumped = true;
                 continue;
             }
             self.step(sidecar, &run, &moves, answer.as_ref()).await?;
@@ -297,9 +334,11 @@ impl<A: Aides> Runner<'_, A> {
     ) -> Result<(), Stop> {
         let phase =
             Phase::after(&run.state).ok_or_else(|| Stop::bug("a state that leads nowhere"))?;
+        self.require_key().await?;
         let caps = Caps::read(self.store, phase).await?;
         self.watch.phase_started(phase, caps.phase);
         let began = Timestamp::now();
+        let before = sidecar.run().clone();
         sidecar.run_mut().phases.insert(
             phase.name().to_owned(),
             PhaseRecord {
@@ -317,6 +356,7 @@ impl<A: Aides> Runner<'_, A> {
         let spent = Duration::from_millis(sidecar.run().elapsed_ms);
         let allowed = caps.phase.min(caps.run.saturating_sub(spent));
         let clock = Instant::now();
+        let over_cap = || over_cap(phase, &caps, spent);
         let work = Work {
             store: self.store,
             actor: self.actor,
@@ -325,26 +365,48 @@ impl<A: Aides> Runner<'_, A> {
             pins: &pins,
             answer,
         };
-        let done = match tokio::time::timeout(
-            allowed,
-            ticking(self.watch, clock, work.perform(phase, sidecar)),
-        )
-        .await
-        {
-            Ok(done) => done,
-            Err(_) => Err(Stop::new(
-                "STOP_OVER_CAP",
-                format!("{} took longer than it may ({} s)", phase.name(), allowed.as_secs_f64()),
-                "the sovereign can let it go on",
-            )),
+        let done = if allowed.is_zero() {
+            // Not begun at all: what has no time left must not write because it was quick.
+            Err(over_cap())
+        } else {
+            let working = ticking(self.watch, clock, work.perform(phase, sidecar));
+            tokio::time::timeout(allowed, working).await.unwrap_or_else(|_| Err(over_cap()))
         };
         let elapsed = clock.elapsed();
         let spent = u64::try_from((spent + elapsed).as_millis()).unwrap_or(u64::MAX);
         sidecar.run_mut().elapsed_ms = spent;
         match done {
             Ok(()) => self.passed(run, phase, elapsed).await,
-            Err(stop) => self.not_passed(sidecar, run, phase, stop).await,
+            Err(stop) => {
+                let stopped = self.not_passed(sidecar, run, phase, stop).await;
+                if stopped.as_ref().is_err_and(|stop| stop.code == "STOP_APPROVAL_REFUSED") {
+                    // A word that is no good changes nothing, not even here.
+                    *sidecar.run_mut() = before;
+                    sidecar.store()?;
+                }
+                stopped
+            }
         }
+    }
+
+    /// A key that is no good is found out before a phase begins, not when the first signature is due and half the work is written.
+    async fn require_key(&self) -> Result<(), Stop> {
+        let principal = &self.actor.principal;
+        let why = match &self.actor.key {
+            None => format!("{principal} has no key in this data directory"),
+            Some(own) => {
+                let keys = self.store.signing_keys().await.map_err(Error::from)?;
+                let known = keys.iter().find(|key| key.key_id == own.key_id);
+                if known.is_some_and(|key| key.revoked_at.is_none()) {
+                    return Ok(());
+                }
+                format!("the key {} of {principal} is revoked", own.key_id)
+            }
+        };
+        let way = format!(
+            "make one with `chancery key new {principal}`, then `cutter orchestrate resume --run-id RUN`"
+        );
+        Err(Stop::new("STOP_KEY", why, way))
     }
 
     async fn passed(&mut self, run: &RunRow, phase: Phase, elapsed: Duration) -> Result<(), Stop> {
@@ -398,7 +460,7 @@ impl<A: Aides> Runner<'_, A> {
                 return Err(refused_approval_stop(stop, run));
             }
             // Somebody else moved it on meanwhile, and this process only found out now.
-            Some(Code::RO005 | Code::RS009) => return Err(stop),
+            Some(Code::RO005 | Code::RS009) => return Err(self.moved(run, stop).await),
             _ if stop.code == "STOP_OVER_CAP" => Some(Halted {
                 code: "STOP_OVER_CAP",
                 to: "stopped_over_cap".to_owned(),
@@ -432,12 +494,34 @@ impl<A: Aides> Runner<'_, A> {
             return Err(stop);
         };
         self.watch.stopped(halted.code, &stop.reason);
-        let reported = halt(self.store, self.actor, sidecar, run, phase, &halted, &stop).await?;
+        let reported = match halt(self.store, self.actor, sidecar, run, phase, &halted, &stop).await
+        {
+            Ok(way) => way,
+            // Both are told: the second may be the cause of the first.
+            Err(unsaid) => {
+                let reason = format!(
+                    "{}; and the database did not take the stop: {}",
+                    stop.reason, unsaid.reason
+                );
+                return Err(Stop { code: halted.code, reason, way: unsaid.way, ..stop });
+            }
+        };
         let now = self.store.orchestrator_run(&run.run_name).await.map_err(Error::from)?;
         if let Some(now) = now {
             view::bring_up(self.store, sidecar, &now).await?;
         }
         Err(Stop { code: halted.code, way: reported, ..stop })
+    }
+
+    /// The run is not where this process left it: the sovereign stopped or voided it meanwhile.
+    async fn moved(&self, run: &RunRow, stop: Stop) -> Stop {
+        let Ok(Some(now)) = self.store.orchestrator_run(&run.run_name).await else { return stop };
+        if now.state.starts_with("stopped_") || now.state.starts_with("voided_") {
+            let reason = format!("run {} became {} meanwhile", run.run_name, now.state);
+            let way = way_on(&now, &now.state, now.seq);
+            return Stop { code: "STOP_SOVEREIGN", reason, way, ..stop };
+        }
+        stop
     }
 }
 
@@ -474,6 +558,39 @@ impl Caps {
     }
 }
 
+/// Which of both caps it was, and the setting that holds it.
+fn over_cap(phase: Phase, caps: &Caps, spent: Duration) -> Stop {
+    let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+    let reason = if caps.run.saturating_sub(spent) < caps.phase {
+        format!(
+            "the run works longer than it may in all, {} (orchestrator.cap_minutes.run); {} was spent before {}",
+            seconds(caps.run),
+            seconds(spent),
+            phase.name()
+        )
+    } else {
+        format!(
+            "{name} takes longer than it may, {} (orchestrator.cap_minutes.{name})",
+            seconds(caps.phase),
+            name = phase.name()
+        )
+    };
+    Stop::new("STOP_OVER_CAP", reason, "find out what takes so long")
+}
+
+/// A run that could not even get its file was not begun.
+fn not_begun(error: SidecarError, document_id: &str) -> Stop {
+    let again = format!("`cutter orchestrate start {document_id}`");
+    let way = match &error {
+        SidecarError::DiskFull { .. } => format!("nothing was begun: make room, then {again}"),
+        SidecarError::Io { .. } => {
+            format!("nothing was begun: when the folder can be written, {again}")
+        }
+        _ => return error.into(),
+    };
+    Stop { way, ..error.into() }
+}
+
 fn over(run: &RunRow, sidecar: &Sidecar) -> Stop {
     let why = sidecar
         .run()
@@ -491,8 +608,8 @@ fn over(run: &RunRow, sidecar: &Sidecar) -> Stop {
         "STOP_RUN_FAILED",
         format!("run {} is {}{why}", run.run_name, run.state),
         format!(
-            "mend the cause, let the sovereign void the run (`cutter orchestrate void --run-id {}`), then start another one",
-            run.run_name
+            "mend the cause, let the sovereign void the run (`cutter orchestrate void --run-id {} --reason …`), then `cutter orchestrate start {}`",
+            run.run_name, run.document_id
         ),
     )
 }

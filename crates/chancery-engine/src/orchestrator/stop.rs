@@ -26,6 +26,13 @@ impl Stop {
         self.source = Some(Box::new(error));
         self
     }
+
+    /// The same, with the run's own name in the commands.
+    #[must_use]
+    pub(super) fn of_run(mut self, name: &str) -> Self {
+        self.way = self.way.replace("--run-id RUN", &format!("--run-id {name}"));
+        self
+    }
 }
 
 impl fmt::Display for Stop {
@@ -38,7 +45,11 @@ impl std::error::Error for Stop {}
 
 impl Stop {
     pub(super) fn bug(what: &str) -> Self {
-        Self::new("STOP_EXCEPTION", what, "report this; the run stands where it stood")
+        Self::new(
+            "STOP_EXCEPTION",
+            what,
+            "the run stands where it stood: report this, with what `cutter orchestrate status --run-id RUN` shows",
+        )
     }
 }
 
@@ -53,25 +64,29 @@ impl From<super::sidecar::Error> for Stop {
 
 impl From<Error> for Stop {
     fn from(error: Error) -> Self {
-        let way = "mend what it says, then resume the run";
+        let mend = "mend what it says, then `cutter orchestrate resume --run-id RUN`";
         let (code, way) = match &error {
-            Error::Store(chancery_store::Error::Away(_)) => {
-                ("STOP_DATABASE_AWAY", "start the database, then resume the run; nothing was lost")
-            }
-            Error::File { source, .. }
-                if matches!(
-                    source.kind(),
-                    std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded
-                ) =>
-            {
-                ("STOP_DISK_FULL", "make room, then resume the run; its last state is still there")
-            }
-            Error::File { .. } => ("STOP_SIDECAR_IO", way),
+            Error::Store(chancery_store::Error::Away(_)) => (
+                "STOP_DATABASE_AWAY",
+                "nothing was lost: start the database, then `cutter orchestrate resume --run-id RUN`",
+            ),
+            Error::File { source, .. } if is_full(source) => (
+                "STOP_DISK_FULL",
+                "its last state is still there: make room, then `cutter orchestrate resume --run-id RUN`",
+            ),
+            Error::File { .. } => ("STOP_SIDECAR_IO", mend),
             other => match other.refusal() {
-                Some(_) => ("STOP_REFUSED", way),
-                None => ("STOP_EXCEPTION", way),
+                Some(refusal) if refusal.hint.is_empty() => ("STOP_REFUSED", mend),
+                Some(refusal) => ("STOP_REFUSED", refusal.hint.as_str()),
+                None => ("STOP_EXCEPTION", mend),
             },
         };
         Self::new(code, error.to_string(), way).because(error)
     }
+}
+
+/// Whether somebody has to make room; a limit of file sizes is full in the same sense.
+pub(super) fn is_full(error: &std::io::Error) -> bool {
+    use std::io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

@@ -40,6 +40,17 @@ pub(super) async fn bring_up(
     Ok(moves)
 }
 
+/// Whether the file is whole and yet not what the database says.
+pub(super) async fn is_edited(
+    store: &Store,
+    sidecar: &Sidecar,
+    run: &RunRow,
+) -> Result<bool, Stop> {
+    let moves = store.orchestrator_moves(run.run_id).await.map_err(Error::from)?;
+    let agrees = agrees(sidecar.run(), run, &moves, sidecar);
+    Ok(agrees.is_err_and(|stop| stop.code == "STOP_SIDECAR_EDITED"))
+}
+
 /// What the sidecar says happened, the database must know as well.
 fn agrees(before: &Run, run: &RunRow, moves: &[RunMove], sidecar: &Sidecar) -> Result<(), Stop> {
     let place = |state: &str| STATES.iter().position(|known| *known == state);
@@ -65,7 +76,9 @@ fn agrees(before: &Run, run: &RunRow, moves: &[RunMove], sidecar: &Sidecar) -> R
     if others || edited {
         let what = "does not say what the database says".to_owned();
         let path = sidecar.folder().state();
-        return Err(SidecarError::Edited { run_id: before.run_id, path, what }.into());
+        let stop = Stop::from(SidecarError::Edited { run_id: before.run_id, path, what });
+        let way = "look at what happened to the file, then `cutter orchestrate resume --run-id RUN --rebuild-sidecar`";
+        return Err(Stop { way: way.to_owned(), ..stop });
     }
     Ok(())
 }

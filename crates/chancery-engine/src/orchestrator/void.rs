@@ -79,7 +79,7 @@ pub async fn void(
         }
         Err(error) => {
             store.roll_back().await;
-            Err(error.into())
+            Err(Stop::from(error).of_run(&run.run_name))
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::orchestrator::lock::Holder;
 use crate::orchestrator::run_id::RunId;
+use crate::orchestrator::stop::is_full;
 
 /// Why a sidecar can't be read, written or used.
 ///
@@ -48,13 +49,13 @@ pub enum Error {
     Busy { run_id: RunId, holder: Option<Holder> },
     /// The disk, or the quota, is full.
     #[error(
-        "no space left to {doing} {}: make room and resume the run; its last state is still there ({source})",
+        "no space left to {doing} {} ({source}): its last state is still there; make room, then `cutter orchestrate resume --run-id RUN`",
         path.display()
     )]
     DiskFull { doing: &'static str, path: PathBuf, source: io::Error },
     /// The file system said no.
     #[error(
-        "can't {doing} {}: {source}; its last state is still there: resume the run when the file can be reached",
+        "can't {doing} {} ({source}): its last state is still there; when the file can be reached, `cutter orchestrate resume --run-id RUN`",
         path.display()
     )]
     Io { doing: &'static str, path: PathBuf, source: io::Error },
@@ -87,12 +88,10 @@ impl Error {
     /// A refusal of the file system, by what was being done.
     pub(super) fn of_io(doing: &'static str, path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
-        match source.kind() {
-            // A limit of file sizes is full in the same sense: room has to be made by somebody.
-            io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded
-            | io::ErrorKind::FileTooLarge => Self::DiskFull { doing, path, source },
-            _ => Self::Io { doing, path, source },
+        if is_full(&source) {
+            Self::DiskFull { doing, path, source }
+        } else {
+            Self::Io { doing, path, source }
         }
     }
 }

@@ -1,0 +1,158 @@
+//! An approval is the sovereign's word about exactly what is asked, or it is refused and nothing changes.
+
+use super::scene::Scene;
+use super::trouble::stopped;
+use crate::place::Said;
+
+/// Takes a run on with a document that is no good: refused, with what differs, and nothing changes.
+#[track_caller]
+fn is_refused(scene: &Scene, run: &str, path: &str, differs: &str) -> Said {
+    let state = scene.state(run);
+    let said = scene.unchanged(run, || scene.resume(run, Some(path))).ends_with(3);
+    stopped(&said, "STOP_APPROVAL_REFUSED");
+    assert!(said.stderr.contains(differs), "no {differs:?}: {said:?}");
+    let way = format!("cutter orchestrate approve --run-id {run}");
+    assert!(said.stderr.contains(&way), "{said:?}");
+    assert_eq!(scene.state(run), state);
+    said
+}
+
+fn path(run: &str, name: &str) -> String {
+    format!("orchestrator/{}/{name}", run.to_lowercase())
+}
+
+/// Writes a text as a document of this kind.
+fn written(scene: &Scene, path: &str, kind: &str, text: &str, by: &str) {
+    let args = ["kb", "put", path, "-", "--kind", kind, "--as", by];
+    scene.place.fed(text.as_bytes(), &args).ends_with(0);
+}
+
+fn signed(scene: &Scene, path: &str, by: &str) {
+    scene.place.done(&["kb", "sign", path, "--meaning", "SG_cut_authz", "--as", by]);
+}
+
+/// ORC-4, ORC-10: every document that is not the approval of this gate of this run is refused, naming what differs.
+#[test]
+fn nothing_but_the_approval_of_this_gate_of_this_run_takes_it_on() {
+    let scene = Scene::new();
+    scene.document("policy", 3).document("other", 3);
+    let run = scene.started("policy");
+    let other = scene.started("other");
+    let of_other = scene.approved(&other);
+
+    is_refused(&scene, &run, "nowhere/at-all", "there is no document nowhere/at-all");
+    let request = path(&run, "sg1-cut-authz-request");
+    is_refused(&scene, &run, &request, "is not signed for SG_cut_authz");
+    is_refused(&scene, &run, &of_other, "run_id");
+
+    // What the approval would say, in other hands.
+    let good = path(&run, "sg1-cut-authz-approval");
+    let text = scene.paper(&run, "sg1-cut-authz-request");
+    let copy = "notes/approval";
+    written(&scene, copy, "approval", &text, "alice");
+    is_refused(&scene, &run, copy, "is not signed for SG_cut_authz");
+    scene.place.done(&["kb", "sign", copy, "--meaning", "looks fine", "--as", "sofia"]);
+    is_refused(&scene, &run, copy, "but for looks fine");
+    signed(&scene, copy, "alice");
+    is_refused(&scene, &run, copy, "authorizes");
+
+    assert_eq!(scene.approved(&run), good);
+    let text = scene.paper(&run, "sg1-cut-authz-approval");
+    let copy = "notes/copy";
+    written(&scene, copy, "approval", &text, "alice");
+    signed(&scene, copy, "alice");
+    is_refused(&scene, &run, copy, "signature");
+    written(&scene, "notes/note", "note", &text, "alice");
+    signed(&scene, "notes/note", "sofia");
+    is_refused(&scene, &run, "notes/note", "document");
+
+    // A new revision over the approval: what the sovereign signed is not what stands there.
+    written(&scene, &good, "approval", &text.replace("nothing else", "more"), "alice");
+    is_refused(&scene, &run, &good, "is not signed for SG_cut_authz");
+    assert_eq!(scene.approved(&run), good, "the sovereign signs again");
+
+    scene.resume(&run, Some(&good)).ends_with(4);
+    assert_eq!(scene.state(&run), "awaiting_lifecycle_authorization");
+    // Used, and of the other gate.
+    is_refused(&scene, &run, &good, "is not signed for SG_lifecycle_authz, but for SG_cut_authz");
+    scene.completed(&run);
+    scene.resume(&other, Some(&of_other)).ends_with(4);
+    scene.completed(&other);
+    scene.audit_is_clean();
+}
+
+/// ORC-4, SEC-4: the executor checks the signatures itself, so a row that a superuser made good-looking does not do.
+#[test]
+fn a_signature_that_was_tampered_with_takes_nothing_on() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let good = scene.approved(&run);
+    let flip = |table: &str, column: &str, row: &str| {
+        let sql = format!(
+            "update {table} set {column} = set_byte({column}, 0, get_byte({column}, 0) # 1) where {row}"
+        );
+        scene.behind(table, &sql);
+    };
+    let signature = format!("path = '{good}'");
+    flip("kb.revision_signature", "signature", &signature);
+    is_refused(&scene, &run, &good, "the signature of sofia");
+    // A good signature of somebody else does not hide the bad one.
+    signed(&scene, &good, "alice");
+    is_refused(&scene, &run, &good, "the signature of sofia");
+    flip("kb.revision_signature", "signature", &format!("{signature} and signer = 'sofia'"));
+
+    let vote = format!(
+        "approval_id = (select approval_id from approval.approval_request where subject_ref = '{run}')"
+    );
+    flip("approval.approval_vote", "signature", &vote);
+    is_refused(&scene, &run, &good, "the vote of sofia");
+    flip("approval.approval_vote", "signature", &vote);
+
+    // The text under the signature.
+    scene.behind(
+        "kb.revision",
+        &format!("update kb.revision set body = replace(body, 'nothing else', 'anything'), sha256 = sha256(convert_to(replace(body, 'nothing else', 'anything'), 'UTF8')) where {signature}"),
+    );
+    is_refused(&scene, &run, &good, "the signature of");
+    scene.behind(
+        "kb.revision",
+        &format!("update kb.revision set body = replace(body, 'anything', 'nothing else'), sha256 = sha256(convert_to(replace(body, 'anything', 'nothing else'), 'UTF8')) where {signature}"),
+    );
+    scene.completed(&run);
+}
+
+/// ORC-4, SEC-4: with a key that is revoked nothing is signed any more, and nothing is begun that would need it; what it signed
+/// before stays good.
+#[test]
+fn a_revoked_key_signs_nothing_any_more() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let revoke = |of: &str| {
+        let key = scene.one(&format!(
+            "select key_id from identity.signing_key where principal = '{of}' and revoked_at is null"
+        ));
+        scene.place.done(&["key", "revoke", &key, "--reason", "lost"])
+    };
+    let first_gate = scene.approved(&run);
+    revoke("sofia");
+    revoke("executor");
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&first_gate))).ends_with(3);
+    stopped(&said, "STOP_KEY");
+    assert!(said.stderr.contains("chancery key new executor"), "{said:?}");
+    let keys = scene.place.path().join("keys");
+    std::fs::rename(keys.join("executor"), keys.join("elsewhere")).expect("moved");
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&first_gate))).ends_with(3);
+    stopped(&said, "STOP_KEY");
+    scene.place.done(&["key", "new", "executor"]);
+    scene.resume(&run, Some(&first_gate)).ends_with(4);
+
+    let args = ["approve", "--run-id", &run, "--as", "sofia"];
+    let said = scene.unchanged(&run, || scene.orchestrate(&args)).ends_with(3);
+    stopped(&said, "STOP_REFUSED");
+    assert!(said.stderr.contains("RI006"), "{said:?}");
+    scene.place.done(&["key", "new", "sofia"]);
+    scene.completed(&run);
+    scene.audit_is_clean();
+}
