@@ -193,6 +193,7 @@ grant execute on function approval.report(uuid) to chancery_app, chancery_migrat
 grant select on approval.v_quorum_rule, approval.v_approval_kind, approval.v_approval_request, approval.v_approval_vote, approval.v_approval_use,
   approval.v_approval, kb.v_revision, kb.v_revision_signature, orchestrator.v_run, orchestrator.v_backup_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on orchestrator.v_backup_key to chancery_backup;
 -- The observer sees what happened, not what was written.
 grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_governance.v_decision_backlog_history_observe,
   cutter_governance.v_decision_backlog_dependency_observe, cutter_governance.v_decision_backlog_sweep_log_observe,

@@ -77,5 +77,13 @@ insert into config.dot_config (key, value, description) values
   ('orchestrator.cap_minutes.lifecycle_enact', '15', 'A phase that runs longer is stopped and escalated.'),
   ('orchestrator.cap_minutes.closeout', '5', 'A phase that runs longer is stopped and escalated.'),
   ('orchestrator.cap_minutes.run', '60', 'A run that executes longer in all is stopped and escalated. Time at a human gate does not count.'),
-  ('orchestrator.backup.tables', '["iu.source_document","iu.source_version","iu.information_unit","iu.unit_version","iu.unit_edit_draft","iu.iu_lifecycle_log"]',
-   'What is dumped before a run writes.');
+  ('orchestrator.backup.tables',
+   '["identity.principal","identity.signing_key","identity.identity_log","event.event_outbox","event.event_outbox_*",
+     "event.event_position","event.event_position_*","event.event_sequenced","event.sequencer_cursor","event.event_validation_audit",
+     "fsm.run","fsm.transition_log","iu.source_document","iu.source_version","iu.information_unit",
+     "iu.unit_version","iu.unit_edit_draft","iu.iu_lifecycle_log","cutter_governance.decision_backlog_entry","cutter_governance.decision_backlog_dependency",
+     "cutter_governance.decision_backlog_sweep_log","cutter_governance.manifest_envelope","cutter_governance.manifest_unit_block","cutter_governance.review_decision","cutter_governance.dot_pair_signature",
+     "cutter_governance.cut_change_set","cutter_governance.cut_change_set_affected_row","cutter_governance.verify_result","approval.approval_request","approval.approval_vote",
+     "approval.approval_use","kb.revision","kb.revision_signature","orchestrator.run","orchestrator.backup_key"]',
+   'What is dumped before a run writes: everything that it writes or refers to. A star stands for the partitions of a table.'),
+  ('orchestrator.forbidden_addresses', '[]', 'Addresses that no run may write, as patterns of LIKE.');

@@ -1,12 +1,14 @@
 //! What the environment and the global options say, read once.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use chancery_engine::identity::Keystore;
 use chancery_store::managed::{Env, Home};
 
 use crate::cli::Globals;
 use crate::failure::Failure;
+use crate::orchestrate::colour_is_welcome;
 
 /// The configuration of one invocation.
 #[derive(Clone)]
@@ -16,6 +18,12 @@ pub(crate) struct Config {
     pub(crate) principal: Option<String>,
     /// An outside PostgreSQL; without it the private one in the home is used.
     pub(crate) database_url: Option<String>,
+    /// Where the sidecars of runs lie, when somebody said so.
+    runs_dir: Option<PathBuf>,
+    /// Whether colours are welcome (https://no-color.org).
+    pub(crate) colour: bool,
+    /// Whether the terminal can't move its cursor.
+    pub(crate) dumb_terminal: bool,
     /// `PATH`, for finding server binaries.
     pub(crate) path: Option<OsString>,
 }
@@ -40,6 +48,11 @@ impl Config {
             home: Home::resolve(globals.home.clone(), &env)?,
             principal: globals.principal.clone().filter(|name| !name.is_empty()),
             database_url,
+            runs_dir: std::env::var_os("CUTTER_RUNS_DIR")
+                .filter(|dir| !dir.is_empty())
+                .map(Into::into),
+            colour: colour_is_welcome(std::env::var_os("NO_COLOR").as_deref()),
+            dumb_terminal: std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
             path: std::env::var_os("PATH"),
         })
     }
@@ -51,6 +64,11 @@ impl Config {
                 "who acts? name a principal with --as NAME or CHANCERY_PRINCIPAL".to_owned(),
             )
         })
+    }
+
+    /// Where the sidecars of runs lie: beside the database that they belong to, unless CUTTER_RUNS_DIR says otherwise.
+    pub(crate) fn runs_dir(&self) -> PathBuf {
+        self.runs_dir.clone().unwrap_or_else(|| self.home.path().join("runs"))
     }
 
     /// Where private keys lie.

@@ -17,6 +17,7 @@ use crate::Context;
 use crate::doc::profile;
 use crate::entry::{self, Rules};
 use crate::failure::{Failure, Outcome};
+use crate::orchestrate;
 use crate::output::{count, digest, watched};
 use crate::session::Session;
 
@@ -96,6 +97,9 @@ Example:
     /// List entries, newest first
     #[command(after_help = "Example:\n  $ chancery cutter list --status review_pending")]
     List(List),
+    /// Take a document from `pending` to `closeout_reported`, with two sovereign gates on the way
+    #[command(subcommand, after_help = orchestrate::EXAMPLES)]
+    Orchestrate(orchestrate::Command),
 }
 
 #[derive(Debug, Args)]
@@ -206,6 +210,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Abandon(args) => abandon(context, args).await,
         Command::Show { entry } => show(context, &entry).await,
         Command::List(args) => list(context, args).await,
+        Command::Orchestrate(command) => Box::pin(orchestrate::dispatch(context, command)).await,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chancery_engine::orchestrator::Stop;
 use chancery_model::machine::{Finding, ParseError};
 use chancery_model::refusal::{Code, Problem, Refusal};
 use serde_json::{Value, json};
@@ -17,16 +18,19 @@ pub(crate) enum Outcome {
     WrongUsage,
     /// A rule says no.
     Refused,
+    /// A run waits at a gate.
+    Paused,
 }
 
 impl Outcome {
-    /// The process's exit code. 4 is kept for runs that pause at a gate.
+    /// The process's exit code.
     pub(crate) const fn exit_code(self) -> u8 {
         match self {
             Self::Done => 0,
             Self::Failed => 1,
             Self::WrongUsage => 2,
             Self::Refused => 3,
+            Self::Paused => 4,
         }
     }
 }
@@ -44,6 +48,8 @@ pub(crate) enum Failure {
     Usage(String),
     /// It could not be done.
     Failed(String),
+    /// A run does not go on.
+    Stopped(Box<Stop>),
     /// Nobody reads our output any more.
     PipeClosed,
 }
@@ -54,6 +60,9 @@ impl Failure {
         match self {
             Self::Refused(refusal) => Some(refusal.code),
             Self::Unsound { .. } => Some(Code::RS020),
+            Self::Stopped(stop) => {
+                stop.source.as_ref().and_then(|error| error.refusal()).map(|refusal| refusal.code)
+            }
             Self::Malformed { .. } | Self::Usage(_) | Self::Failed(_) | Self::PipeClosed => None,
         }
     }
@@ -79,6 +88,7 @@ impl Failure {
             | Self::Malformed { .. }
             | Self::Usage(_)
             | Self::Failed(_)
+            | Self::Stopped(_)
             | Self::PipeClosed => &[],
         }
     }
@@ -103,6 +113,8 @@ impl Failure {
         match self {
             Self::Refused(_) | Self::Unsound { .. } | Self::Malformed { .. } => Outcome::Refused,
             Self::Usage(_) => Outcome::WrongUsage,
+            Self::Stopped(stop) if is_rule(stop) => Outcome::Refused,
+            Self::Stopped(_) => Outcome::Failed,
             Self::Failed(_) => Outcome::Failed,
             Self::PipeClosed => Outcome::Done,
         }
@@ -128,6 +140,7 @@ impl Failure {
                 format!("refused machine_malformed: {}\nhint: {MALFORMED_HINT}", self.title())
             }
             Self::Usage(message) | Self::Failed(message) => format!("error: {message}"),
+            Self::Stopped(stop) => stop_text(stop),
             Self::PipeClosed => String::new(),
         }
     }
@@ -146,6 +159,10 @@ impl Failure {
             Self::Usage(message) | Self::Failed(message) => {
                 json!({ "failed": { "message": message } })
             }
+            Self::Stopped(stop) => json!({ "stopped": {
+                "code": stop.code, "reason": stop.reason, "way": stop.way,
+                "refused": stop.source.as_ref().and_then(|error| error.refusal()).map(refusal_json),
+            } }),
             Self::PipeClosed => Value::Null,
         }
     }
@@ -166,9 +183,35 @@ impl Failure {
                 format!("{}{place}: {}", file.display(), error.message)
             }
             Self::Usage(message) | Self::Failed(message) => message.clone(),
+            Self::Stopped(stop) => stop.reason.clone(),
             Self::PipeClosed => String::new(),
         }
     }
+}
+
+/// Whether a rule says no, rather than the world around.
+fn is_rule(stop: &Stop) -> bool {
+    stop.source.as_ref().is_some_and(|error| error.refusal().is_some())
+        || matches!(
+            stop.code,
+            "STOP_APPROVAL_REFUSED"
+                | "STOP_DRIFT"
+                | "STOP_INVARIANT"
+                | "STOP_OVER_CAP"
+                | "STOP_NOTHING_ASKED"
+                | "STOP_RUN_BUSY"
+                | "STOP_RUN_FAILED"
+                | "STOP_RUN_VOIDED"
+        )
+}
+
+fn stop_text(stop: &Stop) -> String {
+    let mut lines = vec![format!("{}: {}", stop.code, stop.reason)];
+    if let Some(refusal) = stop.source.as_ref().and_then(|error| error.refusal()) {
+        lines.push(refusal_text(refusal));
+    }
+    lines.push(format!("way forward: {}", stop.way));
+    lines.join("\n")
 }
 
 const MALFORMED_HINT: &str =
@@ -219,6 +262,12 @@ impl From<chancery_engine::Error> for Failure {
             | Error::Untrusted { .. }
             | Error::Exhausted { .. }) => Self::Failed(error.to_string()),
         }
+    }
+}
+
+impl From<Stop> for Failure {
+    fn from(stop: Stop) -> Self {
+        Self::Stopped(Box::new(stop))
     }
 }
 

@@ -17,6 +17,7 @@ mod kb;
 mod key;
 mod machine;
 mod manual;
+mod orchestrate;
 mod principal;
 mod run;
 mod worker;

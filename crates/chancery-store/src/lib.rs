@@ -9,6 +9,7 @@ pub mod identity;
 pub mod iu;
 pub mod kb;
 pub mod managed;
+pub mod orchestrator;
 
 mod audit;
 mod bundle;

@@ -1,8 +1,10 @@
 //! Which database, and as whom.
 
+use std::process::Command;
 use std::str::FromStr;
 use std::time::Duration;
 
+use sqlx::ConnectOptions as _;
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 
 use crate::Error;
@@ -145,6 +147,55 @@ impl Target {
         let password = secrets::ensure(&self.home, role.name())?;
         Ok(options.username(role.name()).password(password.expose()))
     }
+
+    /// Lets a client program of PostgreSQL in as `role`. By its environment, since everybody on a machine can read argument
+    /// lists; the program's `Debug` shows it, so it belongs in no message.
+    ///
+    /// # Errors
+    /// When a password file is there and cannot be used.
+    pub fn let_in(&self, role: Role, program: &mut Command) -> Result<(), Error> {
+        let options = self.options(role)?;
+        let url = options.to_url_lossy();
+        match options.get_socket() {
+            Some(folder) => program.env("PGHOST", folder),
+            None => program.env("PGHOST", options.get_host()),
+        };
+        program
+            .env("PGPORT", options.get_port().to_string())
+            .env("PGUSER", options.get_username())
+            .env("PGDATABASE", &self.database)
+            .env("PGAPPNAME", "chancery")
+            // Nobody's own files decide as whom we connect.
+            .env("PGPASSFILE", "/dev/null")
+            .env("PGSERVICEFILE", "/dev/null");
+        if let Some(password) = url.password() {
+            program.env("PGPASSWORD", percent_decoded(password));
+        }
+        for (key, value) in url.query_pairs() {
+            let variable = match &*key {
+                "sslmode" => "PGSSLMODE",
+                "sslrootcert" => "PGSSLROOTCERT",
+                "sslcert" => "PGSSLCERT",
+                "sslkey" => "PGSSLKEY",
+                _ => continue,
+            };
+            // The driver's way to write a file's name; libpq takes certificates from files alone.
+            program.env(variable, value.strip_prefix("file: ").unwrap_or(&value));
+        }
+        Ok(())
+    }
+}
+
+/// The driver gives a password back in a URL only.
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, after)) = rest.split_first() {
+        let code = after.get(..2).filter(|_| first == b'%').and_then(|two| hex::decode(two).ok());
+        bytes.push(code.as_ref().map_or(first, |code| code[0]));
+        rest = if code.is_some() { &after[2..] } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// One login's way into the database.
@@ -181,8 +232,68 @@ impl Store {
         Ok(Self { pool })
     }
 
+    /// One connection, in a transaction that ends with [`Store::commit`] or [`Store::roll_back`]: several doors, all or nothing.
+    ///
+    /// # Errors
+    /// When there is no way in.
+    pub async fn begin(target: &Target, role: Role) -> Result<Self, Error> {
+        let store = Self::with_connections(target, role, 1)?;
+        sqlx::query("begin isolation level read committed").execute(&store.pool).await?;
+        Ok(store)
+    }
+
+    /// Ends the transaction of [`Store::begin`]: everything holds.
+    ///
+    /// # Errors
+    /// When the database refuses at the end; then nothing holds.
+    pub async fn commit(self) -> Result<(), Error> {
+        let done = sqlx::query("commit").execute(&self.pool).await;
+        self.pool.close().await;
+        done?;
+        Ok(())
+    }
+
+    /// Ends the transaction of [`Store::begin`]: nothing holds.
+    pub async fn roll_back(self) {
+        // A connection that is closed inside a transaction takes it along.
+        self.pool.close().await;
+    }
+
     /// Closes the connections.
     pub async fn close(&self) {
         self.pool.close().await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::managed::Env;
+
+    /// ORC-6: an outside URL's own login, whatever its password is made of.
+    #[test]
+    fn a_client_program_is_let_in_by_its_environment() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let home = Home::resolve(Some(folder.path().to_owned()), &Env::default()).expect("a home");
+        let url = "postgresql://me:p%25%40%3A%C4%91@db.example:6543/books?sslmode=verify-full&sslrootcert=/ca.pem";
+        let target = Target::outside(url, home).expect("a target");
+        let mut program = Command::new("pg_dump");
+        target.let_in(Role::Backup, &mut program).expect("let in");
+        let given: Vec<_> = program
+            .get_envs()
+            .map(|(k, v)| format!("{}={}", k.display(), v.unwrap_or_default().display()))
+            .collect();
+        for expected in [
+            "PGHOST=db.example",
+            "PGPORT=6543",
+            "PGUSER=me",
+            "PGDATABASE=books",
+            "PGPASSWORD=p%@:đ",
+            "PGSSLMODE=verify-full",
+            "PGSSLROOTCERT=/ca.pem",
+        ] {
+            assert!(given.iter().any(|found| found == expected), "{expected}: {given:?}");
+        }
+        assert_eq!(program.get_args().count(), 0);
     }
 }

@@ -1,13 +1,12 @@
 -- owner: chancery_guard
--- promise: IG_closeout: every document of the run is in the knowledge base, its line stands once in the index, and the sidecar is complete.
+-- promise: IG_closeout: every document of the run before this one is in the knowledge base, its line stands once in the index, and the sidecar is complete.
 create or replace function orchestrator.inv_closeout(p_run orchestrator.run, p_pins jsonb, p_evidence jsonb) returns jsonb
 language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select jsonb_build_object(
     'all_documents_are_there', not exists (
       select from unnest(array['IG_source_pin', 'IG_mark', 'IG_cutplan', 'IG_backup', 'IG_grant_probe', 'SG_cut_authz_request', 'SG_cut_authz_received',
-                               'IG_structural_verify', 'IG_leg_b_record', 'IG_write_verify', 'SG_lifecycle_authz_request', 'SG_lifecycle_authz_received',
-                               'IG_closeout']) g (gate)
+                               'IG_structural_verify', 'IG_leg_b_record', 'IG_write_verify', 'SG_lifecycle_authz_request', 'SG_lifecycle_authz_received']) g (gate)
        where not exists (select from kb.revision k where k.path = orchestrator.document_path(p_run.run_name, g.gate)))
       and not exists (
         select from fsm.transition_log l

@@ -9,7 +9,7 @@ language plpgsql
 as $$
 declare
   v_transition record;
-  v_document record;
+  v_document record := null;
   v_invariants jsonb;
   v_evidence jsonb;
   v_report jsonb;
@@ -21,13 +21,22 @@ begin
     perform internal.refuse(internal.problem('RO005', jsonb_build_object(
       'run_id', p_run.run_name, 'state', p_run.state_code, 'gate', p_gate, 'actor_class', p_actor_class)));
   end if;
-  v_document := orchestrator.put_document(p_run, p_gate, case when right(p_gate, 8) = '_request' then 'request' else 'receipt' end, p_document, p_principal, p_actor_class);
+  -- A request is itself what its gate looks at; a receipt says what its gate found.
+  if right(p_gate, 8) = '_request' then
+    v_document := orchestrator.put_document(p_run, p_gate, 'request', p_document, p_principal, p_actor_class);
+  end if;
   select jsonb_object_agg(i.key, i.value) into v_invariants
     from unnest(v_transition.guard_ids) g (gate), jsonb_each(orchestrator.gate_invariants(g.gate, p_run.run_id, p_evidence)) i;
   if not orchestrator.holds(v_invariants) then
     perform internal.refuse(internal.problem('RO002', jsonb_build_object(
       'run_id', p_run.run_name, 'gate', p_gate, 'invariants', v_invariants,
       'violated', (select jsonb_agg(i.key order by i.key) from jsonb_each(v_invariants) i where i.value <> 'true'))));
+  end if;
+  if v_document is null then
+    v_document := orchestrator.put_document(
+      p_run, p_gate, 'receipt',
+      p_document || E'\n## Invariants\n\n' || (select string_agg('- ' || i.key || E': holds\n', '' order by i.key) from jsonb_each(v_invariants) i),
+      p_principal, p_actor_class);
   end if;
   -- What the next gate will find the ground to be.
   v_evidence := p_evidence || jsonb_build_object(

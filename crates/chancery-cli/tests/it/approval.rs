@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::place::Place;
 
-const LETTER: &str = r#"
+pub(crate) const LETTER: &str = r#"
 machine: letter
 scope: custom
 version: 1.0.0

@@ -4,12 +4,14 @@
 
 mod approval;
 mod audit;
+mod backup;
 mod bad_documents;
 mod bad_input;
 mod crash;
 mod cutter;
 mod docs;
 mod kb;
+mod orchestrate;
 mod place;
 mod surface;
 mod walk;

@@ -113,11 +113,16 @@ const FINGERPRINT: &str = "
 impl Place {
     /// What a superuser does behind everybody's back; answers what psql printed.
     pub(crate) fn superuser(&self, sql: &str) -> String {
+        self.superuser_in("chancery", sql)
+    }
+
+    /// The same, in another database of the server.
+    pub(crate) fn superuser_in(&self, database: &str, sql: &str) -> String {
         let status = self.json(&["db", "status"]);
         let text = |key: &str| status[key].as_str().expect("a path").to_owned();
         let password = fs::read_to_string(self.path().join("secrets/chancery_admin.password"));
         let mut psql = Command::new(format!("{}/psql", text("bin_dir")));
-        psql.args(["-X", "-At", "-v", "ON_ERROR_STOP=1", "-U", "chancery_admin", "-d", "chancery"]);
+        psql.args(["-X", "-At", "-v", "ON_ERROR_STOP=1", "-U", "chancery_admin", "-d", database]);
         psql.args(["-h", &text("socket_dir"), "-c", sql]);
         run_it(psql.env("PGPASSWORD", password.expect("a password").trim())).ends_with(0).stdout
     }

@@ -97,7 +97,7 @@ async fn attempt(
 }
 
 /// The manifest that the decision approves, rebuilt from the stored bytes and rows; everything that does not hold otherwise.
-fn trusted_manifest(
+pub(crate) fn trusted_manifest(
     plan: &PlanEvidence,
     decision: &EvidenceRow,
     keys: &[chancery_store::identity::SigningKey],

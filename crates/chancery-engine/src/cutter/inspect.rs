@@ -25,15 +25,15 @@ use crate::iu::cut_bytes;
 const MAX_FINDINGS: usize = 1_000;
 
 /// What was looked at, and what does not fit.
-pub(super) struct Inspection {
-    pub(super) findings: Vec<Finding>,
+pub(crate) struct Inspection {
+    pub(crate) findings: Vec<Finding>,
     /// By the name of what was looked at.
     checks: BTreeMap<&'static str, bool>,
 }
 
 impl Inspection {
     /// The document that is stored and signed.
-    pub(super) fn document(&self) -> Value {
+    pub(crate) fn document(&self) -> Value {
         let mut findings: Vec<Value> =
             self.findings.iter().take(MAX_FINDINGS).map(Finding::to_json).collect();
         if self.findings.len() > MAX_FINDINGS {
@@ -51,7 +51,7 @@ impl Inspection {
 }
 
 /// Compares everything about a change set with what a cut of the stored bytes makes.
-pub(super) fn inspect(
+pub(crate) fn inspect(
     evidence: &CutEvidence,
     change_set: &EvidenceRow,
     keys: &[SigningKey],

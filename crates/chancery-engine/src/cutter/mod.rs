@@ -24,10 +24,17 @@ pub use cut::cut;
 pub use finding::Finding;
 pub use mark::{MarkRequest, mark};
 pub use plan::{Plan, plan};
+pub(crate) use review::{DecisionIds, sign as sign_review};
 pub use review::{ReviewRequest, Verdict, review};
 pub use show::{Shown, list, show};
 pub use sweep::sweep;
 pub use verify::{Verified, verify, verify_again};
+
+pub(crate) use cut::trusted_manifest;
+pub(crate) use inspect::inspect;
+pub(crate) use plan::manifest_of_source;
+pub(crate) use retry::Retry;
+pub(crate) use signature::sign_in_lane;
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

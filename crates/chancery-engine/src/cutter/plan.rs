@@ -41,7 +41,20 @@ pub async fn plan(store: &Store, entry_id: Uuid) -> Result<Plan, Error> {
         let facts = json!({ "field": "source_version_id", "entry_id": entry_id, "given": entry.source_version_id });
         return Err(refused(store, Code::RC002, facts).await);
     };
-    let spec = &entry.payload["proposed_cut_spec"];
+    let manifest = manifest_of_source(store, &source, &entry.payload["proposed_cut_spec"]).await?;
+    let digest = manifest.digest();
+    Ok(Plan { entry, source, manifest, digest })
+}
+
+/// The manifest of a stored source, cut now, as the spec says; what the spec leaves out follows from the text.
+///
+/// # Errors
+/// RI022 when the source cannot be cut.
+pub(crate) async fn manifest_of_source(
+    store: &Store,
+    source: &SourceVersion,
+    spec: &Value,
+) -> Result<Manifest, Error> {
     let profile = match spec["profile"].as_str().map(str::parse::<Profile>) {
         None => None,
         Some(Ok(profile)) => Some(profile),
@@ -54,7 +67,7 @@ pub async fn plan(store: &Store, entry_id: Uuid) -> Result<Plan, Error> {
     };
     let cut = cut_source(store, &source.document_id, &source.prefix, &source.body, profile).await?;
     let word = |name: &str, default: &str| spec[name].as_str().unwrap_or(default).to_owned();
-    let manifest = manifest_of_cut(
+    Ok(manifest_of_cut(
         &cut,
         &source.body,
         Header {
@@ -64,9 +77,7 @@ pub async fn plan(store: &Store, entry_id: Uuid) -> Result<Plan, Error> {
             unit_kind: word("unit_kind", unit_kind(cut.profile)),
             publication_type: word("publication_type", publication_type(cut.profile)),
         },
-    );
-    let digest = manifest.digest();
-    Ok(Plan { entry, source, manifest, digest })
+    ))
 }
 
 /// What a manifest says besides its units.

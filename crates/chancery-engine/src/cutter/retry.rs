@@ -13,7 +13,7 @@ use crate::Error;
 const CHAIN_MOVES: u32 = 200;
 
 /// One phase's attempts.
-pub(super) struct Retry<'a> {
+pub(crate) struct Retry<'a> {
     store: &'a Store,
     made: u32,
     chain_moves: u32,
@@ -24,7 +24,7 @@ const MAX_ATTEMPTS: u32 = 3;
 const BACKOFF: Duration = Duration::from_millis(100);
 
 impl<'a> Retry<'a> {
-    pub(super) fn new(store: &'a Store) -> Self {
+    pub(crate) fn new(store: &'a Store) -> Self {
         Self { store, made: 0, chain_moves: 0 }
     }
 
@@ -32,7 +32,7 @@ impl<'a> Retry<'a> {
     ///
     /// # Errors
     /// The error itself when it will not pass, `Exhausted` when it was tried often enough.
-    pub(super) async fn or_give_up(&mut self, error: Error) -> Result<(), Error> {
+    pub(crate) async fn or_give_up(&mut self, error: Error) -> Result<(), Error> {
         if is_chain_moved(&error) && self.chain_moves < CHAIN_MOVES {
             self.chain_moves += 1;
             return Ok(());

@@ -93,7 +93,8 @@ pub async fn review(
         .as_ref()
         .and_then(decision::newest)
         .and_then(|newest| newest.uuid("review_decision_id"));
-    let review = sign(actor, entry_id, request, &plan, prior);
+    let ids = DecisionIds { envelope: Uuid::now_v7(), decision: Uuid::now_v7() };
+    let review = sign(actor, entry_id, request, &plan, prior, ids);
     let mut retry = Retry::new(store);
     loop {
         match store.fn_review(&review).await {
@@ -103,14 +104,23 @@ pub async fn review(
     }
 }
 
-fn sign(
+/// Under which ids a decision and its manifest are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct DecisionIds {
+    pub(crate) envelope: Uuid,
+    pub(crate) decision: Uuid,
+}
+
+/// The decision as its door takes it, signed as a decision and as a move.
+pub(crate) fn sign(
     actor: &Actor,
     entry_id: Uuid,
     request: &ReviewRequest,
     plan: &super::Plan,
     prior_review_decision_id: Option<Uuid>,
+    ids: DecisionIds,
 ) -> Review {
-    let (envelope_id, review_decision_id) = (Uuid::now_v7(), Uuid::now_v7());
+    let DecisionIds { envelope: envelope_id, decision: review_decision_id } = ids;
     let signed_at = now_micros();
     let verdict = request.verdict.as_str();
     let payload = decision_payload(&Decision {

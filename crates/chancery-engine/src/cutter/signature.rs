@@ -15,7 +15,7 @@ use super::plan::unstamped;
 use crate::run::Actor;
 
 /// The public key that a row was signed with, when it is the signer's and was not revoked when the row was recorded.
-pub(super) fn key_of(
+pub(crate) fn key_of(
     keys: &[SigningKey],
     row: &EvidenceRow,
     signer: &str,
@@ -38,7 +38,7 @@ pub(super) fn key_of(
 }
 
 /// Signs in a lane, at the end of the signer's chain.
-pub(super) fn sign_in_lane(
+pub(crate) fn sign_in_lane(
     actor: &Actor,
     lane: &str,
     tool_revision: &str,

@@ -1,0 +1,112 @@
+//! Runs as people read them.
+
+use chancery_engine::orchestrator::{Asked, Ended, Phase, STATES, question};
+use chancery_store::orchestrator::{RunMove, RunRow};
+use serde_json::Value;
+
+use crate::output::{pairs, short, table, time};
+
+/// What to do next.
+pub(super) fn next(ended: &Ended) -> String {
+    match ended {
+        Ended::ClosedOut { run_id, .. } => format!("run {run_id} is complete"),
+        Ended::Paused { run_id, gate, approval_kb_id, .. } => format!(
+            "{gate} waits for the sovereign:\n  cutter orchestrate approve --run-id {run_id} --as SOVEREIGN\nthen\n  cutter orchestrate resume --run-id {run_id} --approval-kb-id {approval_kb_id}"
+        ),
+    }
+}
+
+/// What the sovereign is asked to sign.
+pub(super) fn asked(asked: &Asked) -> String {
+    let mut rows = vec![
+        ("run", asked.run_id.clone()),
+        ("document", asked.document_id.clone()),
+        ("state", asked.state.clone()),
+        ("gate", asked.gate.clone()),
+    ];
+    let facts: Vec<(&str, String)> = asked
+        .asks
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(name, _)| !matches!(name.as_str(), "run_id" | "gate" | "document_id"))
+        .map(|(name, value)| (name.as_str(), plain(value)))
+        .collect();
+    rows.extend(facts);
+    pairs(&rows)
+}
+
+fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+pub(super) fn list(runs: &[RunRow]) -> String {
+    table(
+        &["run", "document", "state", "since", "by"],
+        runs.iter().map(|run| {
+            vec![
+                run.run_name.clone(),
+                run.document_id.clone(),
+                run.state.clone(),
+                time(&run.last_transition_at),
+                run.started_by.clone(),
+            ]
+        }),
+    )
+}
+
+/// The fourteen states, what was found at each gate, and what comes next.
+pub(super) fn status(run: &RunRow, moves: &[RunMove], sidecar: &Value) -> String {
+    let mut text = pairs(&[
+        ("run", run.run_name.clone()),
+        ("document", run.document_id.clone()),
+        ("state", run.state.clone()),
+        ("entry", run.entry_id.to_string()),
+        (
+            "sidecar",
+            sidecar["state"]
+                .as_str()
+                .or_else(|| sidecar["stop"].as_str())
+                .unwrap_or_default()
+                .to_owned(),
+        ),
+        ("asks", question(&run.state).unwrap_or_default().to_owned()),
+    ]);
+    text.push_str("\n\n");
+    let rows = STATES.iter().map(|state| {
+        let reached = moves.iter().rev().find(|one| one.to == *state);
+        let gate =
+            Phase::ALL.into_iter().find(|phase| phase.to() == *state).map_or("", Phase::gate);
+        let invariants = reached.and_then(|one| one.evidence["invariants"].as_object());
+        let held = invariants.map_or_else(String::new, |all| {
+            format!(
+                "{} of {} hold",
+                all.values().filter(|v| **v == Value::Bool(true)).count(),
+                all.len()
+            )
+        });
+        vec![
+            if run.state == *state {
+                ">"
+            } else if reached.is_some() {
+                "x"
+            } else {
+                ""
+            }
+            .to_owned(),
+            (*state).to_owned(),
+            gate.to_owned(),
+            reached.map_or_else(String::new, |one| time(&one.at)),
+            held,
+            reached.map_or_else(String::new, |one| one.principal.clone()),
+            reached.map_or_else(String::new, |one| short(&one.hash)),
+        ]
+    });
+    text.push_str(&table(&["", "state", "gate", "at", "invariants", "by", "hash"], rows));
+    let halts = moves.iter().filter(|one| !STATES.contains(&one.to.as_str()));
+    for one in halts {
+        let why = one.reason.as_deref().unwrap_or_default();
+        text.push_str(&format!("\n{}  {}  {}  {why}", one.seq, time(&one.at), one.to));
+    }
+    text
+}

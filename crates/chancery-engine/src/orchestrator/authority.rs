@@ -1,0 +1,172 @@
+//! The sovereign's word: asked for by the runner, given by the sovereign, checked by the runner before it acts.
+
+use std::time::Duration;
+
+use chancery_model::canonical;
+use chancery_model::cutter::derived_uuid;
+use chancery_model::envelope::Statement;
+use chancery_model::kb::{Signature, signature_payload};
+use chancery_store::Store;
+use chancery_store::approval::{ApprovalFilter, ApprovalRow};
+use chancery_store::orchestrator::RunRow;
+use rand::RngCore as _;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::phase::approval_kind;
+use super::stop::Stop;
+use crate::approval::{NewRequest, request};
+use crate::run::Actor;
+use crate::{Error, kb};
+
+/// How long a gate waits, when the settings do not say.
+const TTL: u64 = 259_200;
+
+/// What the sovereign is asked.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// `SG_…`.
+    pub gate: String,
+    pub approval: ApprovalRow,
+    /// Microseconds since 1970.
+    pub expires_at: i64,
+}
+
+/// The request that waits for the sovereign, made anew when there is none that can still be answered.
+pub(super) async fn ask(
+    store: &Store,
+    actor: &Actor,
+    run: &RunRow,
+    gate: &str,
+) -> Result<Question, Error> {
+    if let Some(waiting) = waiting(store, run, gate).await? {
+        return Ok(waiting);
+    }
+    let made = requests(store, run, gate).await?.len();
+    let binding = store.orchestrator_gate_preview(run.run_id, gate, &json!({})).await?.binding;
+    let mut facts = binding.unwrap_or_else(|| json!({}));
+    let mut nonce = [0_u8; 16];
+    rand::thread_rng().fill_bytes(&mut nonce);
+    facts["nonce"] = json!(hex::encode(nonce));
+    let ttl = store.setting("orchestrator.approval_ttl_seconds").await?;
+    let ttl = ttl.as_ref().and_then(Value::as_u64).unwrap_or(TTL);
+    let new = NewRequest {
+        approval_id: Some(derived_uuid(run.run_id, &format!("approval,{gate},{}", made + 1))),
+        kind: approval_kind(gate).to_owned(),
+        subject_ref: run.run_name.clone(),
+        subject_digest: Some(canonical::sha256(&facts).to_vec()),
+        risk: None,
+        title: format!("{gate} of {}", run.run_name),
+        facts,
+        expires_in: Duration::from_secs(ttl),
+    };
+    request(store, actor, "executor_dot991", &new).await?;
+    waiting(store, run, gate).await?.ok_or_else(|| {
+        Error::Ambiguous(format!("the request for {gate} was made and cannot be answered"))
+    })
+}
+
+async fn requests(store: &Store, run: &RunRow, gate: &str) -> Result<Vec<ApprovalRow>, Error> {
+    let filter = ApprovalFilter {
+        subject_ref: Some(run.run_name.clone()),
+        limit: 1000,
+        ..Default::default()
+    };
+    let mut all = store.approvals(&filter).await?;
+    all.retain(|row| row.kind == approval_kind(gate));
+    all.sort_by(|a, b| a.requested_at.cmp(&b.requested_at));
+    Ok(all)
+}
+
+/// The newest request for this gate that is neither used, rejected nor expired, and asks about the run as it stands now.
+pub(super) async fn waiting(
+    store: &Store,
+    run: &RunRow,
+    gate: &str,
+) -> Result<Option<Question>, Error> {
+    let Some(approval) = requests(store, run, gate).await?.pop() else { return Ok(None) };
+    if !matches!(approval.state.as_str(), "pending" | "approved" | "rejected") {
+        return Ok(None);
+    }
+    let preview = store.orchestrator_gate_preview(run.run_id, gate, &json!({})).await?;
+    let binding = preview.binding.unwrap_or_default();
+    let stale = binding
+        .as_object()
+        .is_some_and(|fields| fields.iter().any(|(name, value)| approval.facts[name] != *value));
+    if stale {
+        return Ok(None);
+    }
+    let row = store.approval_request_row(approval.approval_id).await?;
+    let expires_at = row.and_then(|row| row.number("expires_at")).unwrap_or_default();
+    Ok(Some(Question { gate: gate.to_owned(), approval, expires_at }))
+}
+
+/// What an approval says: everything that was asked, and that it is authorized.
+pub(super) fn answer(question: &Question) -> Value {
+    let mut said = question.approval.facts.clone();
+    said["approval_id"] = json!(question.approval.approval_id);
+    said["expires_at"] = json!(question.expires_at);
+    said["authorizes"] = json!(true);
+    said
+}
+
+/// The executor's own look at an approval: the signatures under the document and on the vote are good. Who may sign, and that it says
+/// what was asked, is the database's to check, and it does so again.
+pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Result<(), Stop> {
+    let refused = |why: String| {
+        Stop::new(
+            "STOP_APPROVAL_REFUSED",
+            why,
+            format!(
+                "let the sovereign approve: `cutter orchestrate approve --run-id {}`",
+                question.approval.subject_ref
+            ),
+        )
+    };
+    let Some(document) = kb::get(store, path, None).await? else {
+        return Err(refused(format!("there is no document {path}")));
+    };
+    let keys = store.signing_keys().await.map_err(Error::from)?;
+    let public_key = |key_id, principal: &str| {
+        let key = keys.iter().find(|key| key.key_id == key_id && key.principal == principal)?;
+        hex::decode(&key.public_key).ok()
+    };
+    let sha256: [u8; 32] = Sha256::digest(document.body.as_bytes()).into();
+    let signature = document.signed.iter().find(|signature| signature.meaning == question.gate);
+    let Some(signature) = signature else {
+        return Err(refused(format!("{path} is not signed for {}", question.gate)));
+    };
+    let signed_at = serde_json::from_str::<Value>(&signature.signature_payload)
+        .ok()
+        .and_then(|payload| payload["signed_at"].as_i64())
+        .unwrap_or_default();
+    let expected = signature_payload(&Signature {
+        signature_id: signature.signature_id,
+        path,
+        revision: document.revision.revision,
+        sha256: &sha256,
+        meaning: &signature.meaning,
+        principal: &signature.signer,
+        key_id: signature.key_id,
+        signed_at,
+    });
+    let bytes = hex::decode(&signature.signature).unwrap_or_default();
+    let good = public_key(signature.key_id, &signature.signer)
+        .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
+    if !good {
+        return Err(refused(format!(
+            "the signature of {} under {path} is not good",
+            signature.signer
+        )));
+    }
+    for vote in store.votes(question.approval.approval_id).await.map_err(Error::from)? {
+        let bytes = hex::decode(&vote.signature).unwrap_or_default();
+        let statement = Statement::approval(vote.vote_payload.clone());
+        let good = public_key(vote.key_id, &vote.voter)
+            .is_some_and(|key| statement.is_signed_by(&key, &bytes));
+        if vote.counts && vote.decision == "approve" && !good {
+            return Err(refused(format!("the vote of {} is not signed by them", vote.voter)));
+        }
+    }
+    Ok(())
+}
