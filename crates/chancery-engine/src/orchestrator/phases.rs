@@ -15,7 +15,7 @@ use super::authority::{self, Question};
 use super::document::page;
 use super::phase::Phase;
 use super::plan::{Ids, Planned};
-use super::sidecar::Sidecar;
+use super::sidecar::{PhaseResult, Sidecar};
 use super::stop::Stop;
 use crate::Error;
 use crate::cutter::{EXECUTOR_TOOL, Retry, refused, sign_in_lane, trusted_manifest};
@@ -291,7 +291,14 @@ impl<A: Aides> Work<'_, A> {
     }
 
     async fn closeout(&self, sidecar: &Sidecar) -> Result<(), Stop> {
-        let evidence = json!({ "sidecar_sha256": sha256_of(&sidecar.folder().state())? });
+        let phases = &sidecar.run().phases;
+        let passed = Phase::ALL.into_iter().filter(|phase| {
+            phases.get(phase.name()).is_some_and(|record| record.result == PhaseResult::Passed)
+        });
+        let evidence = json!({
+            "sidecar_sha256": sha256_of(&sidecar.folder().state())?,
+            "sidecar_gates": passed.map(Phase::gate).collect::<Vec<_>>(),
+        });
         let facts = json!({
             "pins": self.pins,
             "phases": sidecar.run().phases.keys().collect::<Vec<_>>(),

@@ -55,6 +55,7 @@ const BEFORE_THE_CUT: &[Case] = &[
         "{open} insert into orchestrator.backup_key select now(), repeat('A', 40), public_key, pinned_by, pin_seq + 1, row_digest from orchestrator.backup_key"),
     said("IG_backup", "backup_sha_recorded", "jsonb_set(e, '{pins,backup_bytes}', '0')"),
     said("IG_backup", "sidecar_written", "e - 'sidecar_sha256'"),
+    said("IG_backup", "sidecar_written", "e #- '{pins,backup_utc}'"),
     ground("IG_grant_probe", "executor_may_write_units", "revoke execute on function iu.fn_iu_apply_edit_draft from cutter_exec"),
     ground("IG_grant_probe", "verifier_may_record", "revoke select on cutter_governance.v_verify_result from cutter_verify"),
     ground("IG_grant_probe", "verifier_may_record", "revoke execute on function cutter_governance.fn_verify from cutter_verify"),
@@ -197,6 +198,11 @@ const CLOSED_OUT: &[Case] = &[
         "{open} update kb.revision set body = body || '{name}', sha256 = sha256(convert_to(body || '{name}', 'UTF8')) where path like 'orchestrator/runs-index/%'",
     ),
     said("IG_closeout", "sidecar_is_complete", "e - 'sidecar_sha256'"),
+    said(
+        "IG_closeout",
+        "sidecar_is_complete",
+        "jsonb_set(e, '{sidecar_gates}', (e -> 'sidecar_gates') - 'IG_backup')",
+    ),
 ];
 
 const ALL: [&[Case]; 7] = [
