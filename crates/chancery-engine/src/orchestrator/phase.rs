@@ -108,6 +108,30 @@ impl Phase {
         }
     }
 
+    /// The phase that reached a state.
+    pub fn before(state: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|phase| phase.to() == state)
+    }
+
+    /// The guards of its transition: what the sovereign said, and what was done on that word, are asked apart.
+    pub const fn guards(self) -> &'static [&'static str] {
+        match self {
+            Self::SourcePin => &["IG_source_pin"],
+            Self::Mark => &["IG_mark"],
+            Self::Cutplan => &["IG_cutplan"],
+            Self::Backup => &["IG_backup"],
+            Self::GrantProbe => &["IG_grant_probe"],
+            Self::CutAuthzRequest => &["SG_cut_authz_request"],
+            Self::CutLegA => &["SG_cut_authz_received", "IG_cut_leg_a_execute"],
+            Self::StructuralVerify => &["IG_structural_verify"],
+            Self::LegBRecord => &["IG_leg_b_record"],
+            Self::WriteVerify => &["IG_write_verify"],
+            Self::LifecycleAuthzRequest => &["SG_lifecycle_authz_request"],
+            Self::LifecycleEnact => &["SG_lifecycle_authz_received", "IG_lifecycle_enact_execute"],
+            Self::Closeout => &["IG_closeout"],
+        }
+    }
+
     /// The file `phase-<NN>.md`; requests have none.
     pub fn number(self) -> Option<u8> {
         let internal = Self::ALL

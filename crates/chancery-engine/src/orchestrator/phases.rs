@@ -6,7 +6,7 @@ use std::path::Path;
 use chancery_model::cutter::{EXECUTOR_LANE, Effect, executor_attested};
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::orchestrator::{Gate, RunReport, RunRow};
+use chancery_store::orchestrator::{Gate, RunMove, RunReport, RunRow};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -28,6 +28,8 @@ pub(super) struct Work<'a, A> {
     pub(super) aides: &'a A,
     pub(super) run: &'a RunRow,
     pub(super) pins: &'a serde_json::Map<String, Value>,
+    /// The moves of the run, when the phase was begun before and broke off: what held at the last gate must hold still.
+    pub(super) interrupted: Option<&'a [RunMove]>,
     /// The sovereign's answer, where the phase needs one: the question and where the document stands.
     pub(super) answer: Option<&'a (Question, String)>,
 }
@@ -58,12 +60,45 @@ impl<A: Aides> Work<'_, A> {
     async fn no_drift(&self) -> Result<(), Stop> {
         // The name of no gate: what drifted, and no invariants.
         let found = self.store.orchestrator_gate_preview(self.run.run_id, "", &json!({})).await;
-        let differences = found.map_err(Error::from)?.drift;
+        let mut differences = found.map_err(Error::from)?.drift;
+        if let (true, Some(moves)) = (differences.is_empty(), self.interrupted) {
+            differences = self.no_longer_true(moves).await?;
+        }
         let Some(first) = differences.first() else { return Ok(()) };
         let facts = json!({
             "run_id": self.run.run_name, "state": self.run.state, "dimension": first["dimension"], "differences": differences,
         });
         Err(refused(self.store, Code::RO003, facts).await.into())
+    }
+
+    /// The invariants of the last gate that do not hold any more.
+    async fn no_longer_true(&self, moves: &[RunMove]) -> Result<Vec<Value>, Stop> {
+        // True of the moment in which the gate was passed, and not to be asked again.
+        const PASSING: [&str; 4] = [
+            "one_transaction",
+            "decision_is_new",
+            "approval_authorizes_exactly_this",
+            "only_one_result",
+        ];
+        let Some(last) = Phase::before(&self.run.state) else { return Ok(Vec::new()) };
+        let passed = moves
+            .iter()
+            .rev()
+            .find(|one| one.evidence["gate"] == last.gate() && one.to == last.to());
+        let Some(passed) = passed else { return Ok(Vec::new()) };
+        let mut differences = Vec::new();
+        for guard in last.guards() {
+            let now = self
+                .store
+                .orchestrator_gate_preview(self.run.run_id, guard, &passed.evidence)
+                .await;
+            for (name, holds) in now.map_err(Error::from)?.invariants {
+                if !holds && !PASSING.contains(&name.as_str()) {
+                    differences.push(json!({ "dimension": "invariants", "name": name, "pinned": true, "live": false }));
+                }
+            }
+        }
+        Ok(differences)
     }
 
     fn gate<'g>(&'g self, evidence: &'g Value, document: &'g str) -> Gate<'g> {

@@ -190,6 +190,7 @@ impl<A: Aides> Rehearsal<'_, A> {
                 aides: &aides,
                 run: &run,
                 pins: &pins,
+                interrupted: None,
                 answer: None,
             };
             work.perform(phase, sidecar).await?;

@@ -339,6 +339,8 @@ impl<A: Aides> Runner<'_, A> {
         self.watch.phase_started(phase, caps.phase);
         let began = Timestamp::now();
         let before = sidecar.run().clone();
+        let earlier = before.phases.get(phase.name());
+        let broke_off = earlier.is_some_and(|record| record.result == PhaseResult::Running);
         sidecar.run_mut().phases.insert(
             phase.name().to_owned(),
             PhaseRecord {
@@ -363,6 +365,7 @@ impl<A: Aides> Runner<'_, A> {
             aides: self.aides,
             run,
             pins: &pins,
+            interrupted: broke_off.then_some(moves),
             answer,
         };
         let done = if allowed.is_zero() {

@@ -282,3 +282,30 @@ fn an_acknowledgement_is_about_exactly_what_was_shown() {
         "3"
     );
 }
+
+/// Seed D §7: a run that broke off in the middle of a phase goes on only if what its last gate found still holds; that it does not
+/// is drift, in none of the three dimensions.
+#[test]
+fn what_the_last_gate_found_is_looked_at_again_after_a_crash() {
+    let scene = Scene::new();
+    scene.document("law", 3);
+    let run = scene.started("law");
+    let approval = scene.approved(&run);
+    scene.hold_before("leg_b_recorded");
+    scene.resume(&run, Some(&approval)).ends_with(1);
+    scene.release();
+    assert_eq!(scene.state(&run), "structural_verified");
+    scene.behind_the_doors(
+        "update iu.information_unit set section_type = 'chapter' where sort_order = 1",
+    );
+    let said = scene.resume(&run, None).ends_with(3);
+    assert!(said.stderr.contains("STOP_DRIFT"), "{said:?}");
+    assert_eq!(scene.state(&run), "stopped_drift");
+    let differences = scene.one(&format!(
+        "select evidence::jsonb -> 'differences' from fsm.transition_log where run_id = '{}' order by seq desc limit 1",
+        id(&run)
+    ));
+    let expected = json!([{ "dimension": "invariants", "name": "section_type_cardinality", "pinned": true, "live": false }]);
+    assert_eq!(serde_json::from_str::<Value>(&differences).expect("JSON"), expected);
+    assert_eq!(scene.one("select count(*) from cutter_governance.cut_change_set"), "0");
+}
