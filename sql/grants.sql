@@ -145,16 +145,16 @@ grant execute on function
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- The orchestrator: its runner holds the executor's login, its verifier and its sovereign their own.
 grant execute on function
-  orchestrator.fn_start(uuid, text, text, uuid, text, text), orchestrator.fn_gate(uuid, text, jsonb, text, text),
-  orchestrator.fn_mark(uuid, jsonb, jsonb, text, text), orchestrator.fn_cut_leg_a(uuid, jsonb, text, text, text),
+  orchestrator.fn_orchestrate_start(uuid, text, text, uuid, text, text), orchestrator.fn_orchestrate_gate(uuid, text, jsonb, text, text),
+  orchestrator.fn_orchestrate_mark(uuid, jsonb, jsonb, text, text), orchestrator.fn_cut_leg_a(uuid, jsonb, text, text, text),
   orchestrator.fn_leg_b(uuid, jsonb, text, bytea, text, text, uuid, uuid, bigint, text, bytea),
   orchestrator.fn_lifecycle_enact(uuid, jsonb, text, text, text), orchestrator.fn_closeout(uuid, jsonb, text, text),
-  orchestrator.fn_resume(uuid, jsonb, text, text)
+  orchestrator.fn_orchestrate_resume(uuid, jsonb, text, text)
   to cutter_exec;
 grant execute on function
   orchestrator.fn_write_verify(uuid, jsonb, text, text, jsonb, text, text, uuid, uuid, bigint, text, bytea) to cutter_verify;
-grant execute on function orchestrator.fn_halt(uuid, text, jsonb, text, text, text, text, text, uuid, bytea) to cutter_exec, chancery_app, cutter_review;
-grant execute on function orchestrator.fn_void(uuid, jsonb, text, text, uuid, bytea, jsonb, bytea) to chancery_app, cutter_review;
+grant execute on function orchestrator.fn_orchestrate_halt(uuid, text, jsonb, text, text, text, text, text, uuid, bytea) to cutter_exec, chancery_app, cutter_review;
+grant execute on function orchestrator.fn_orchestrate_void(uuid, jsonb, text, text, uuid, bytea, jsonb, bytea) to chancery_app, cutter_review;
 grant execute on function orchestrator.fn_gate_preview(uuid, text, jsonb) to chancery_app, cutter_exec, cutter_verify, cutter_review;
 grant execute on function orchestrator.fn_backup_key_pin(text, text, text) to chancery_migrator;
 -- Guards ask as their own role.

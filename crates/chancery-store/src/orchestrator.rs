@@ -131,7 +131,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_start(
+    pub async fn fn_orchestrate_start(
         &self,
         run_id: Uuid,
         run_name: &str,
@@ -139,14 +139,15 @@ impl Store {
         entry_id: Uuid,
         principal: &str,
     ) -> Result<RunReport, Error> {
-        let report: Value = sqlx::query_scalar("select orchestrator.fn_start($1, $2, $3, $4, $5)")
-            .bind(run_id)
-            .bind(run_name)
-            .bind(document_id)
-            .bind(entry_id)
-            .bind(principal)
-            .fetch_one(&self.pool)
-            .await?;
+        let report: Value =
+            sqlx::query_scalar("select orchestrator.fn_orchestrate_start($1, $2, $3, $4, $5)")
+                .bind(run_id)
+                .bind(run_name)
+                .bind(document_id)
+                .bind(entry_id)
+                .bind(principal)
+                .fetch_one(&self.pool)
+                .await?;
         decode(report)
     }
 
@@ -154,15 +155,20 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_gate(&self, gate: Gate<'_>, name: &str) -> Result<RunReport, Error> {
-        let report: Value = sqlx::query_scalar("select orchestrator.fn_gate($1, $2, $3, $4, $5)")
-            .bind(gate.run_id)
-            .bind(name)
-            .bind(gate.evidence)
-            .bind(gate.document)
-            .bind(gate.principal)
-            .fetch_one(&self.pool)
-            .await?;
+    pub async fn fn_orchestrate_gate(
+        &self,
+        gate: Gate<'_>,
+        name: &str,
+    ) -> Result<RunReport, Error> {
+        let report: Value =
+            sqlx::query_scalar("select orchestrator.fn_orchestrate_gate($1, $2, $3, $4, $5)")
+                .bind(gate.run_id)
+                .bind(name)
+                .bind(gate.evidence)
+                .bind(gate.document)
+                .bind(gate.principal)
+                .fetch_one(&self.pool)
+                .await?;
         decode(report)
     }
 
@@ -170,19 +176,20 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_mark(
+    pub async fn fn_orchestrate_mark(
         &self,
         gate: Gate<'_>,
         payload: &Value,
     ) -> Result<RunReport, Error> {
-        let report: Value = sqlx::query_scalar("select orchestrator.fn_mark($1, $2, $3, $4, $5)")
-            .bind(gate.run_id)
-            .bind(payload)
-            .bind(gate.evidence)
-            .bind(gate.document)
-            .bind(gate.principal)
-            .fetch_one(&self.pool)
-            .await?;
+        let report: Value =
+            sqlx::query_scalar("select orchestrator.fn_orchestrate_mark($1, $2, $3, $4, $5)")
+                .bind(gate.run_id)
+                .bind(payload)
+                .bind(gate.evidence)
+                .bind(gate.document)
+                .bind(gate.principal)
+                .fetch_one(&self.pool)
+                .await?;
         decode(report)
     }
 
@@ -190,7 +197,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_cut_leg_a(
+    pub async fn fn_cut_leg_a(
         &self,
         gate: Gate<'_>,
         tool_revision: &str,
@@ -203,7 +210,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_lifecycle_enact(
+    pub async fn fn_lifecycle_enact(
         &self,
         gate: Gate<'_>,
         tool_revision: &str,
@@ -233,7 +240,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_leg_b(
+    pub async fn fn_leg_b(
         &self,
         gate: Gate<'_>,
         change_set_digest: &[u8; 32],
@@ -263,7 +270,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_write_verify(
+    pub async fn fn_write_verify(
         &self,
         gate: Gate<'_>,
         verdict: &str,
@@ -295,7 +302,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_closeout(&self, gate: Gate<'_>) -> Result<RunReport, Error> {
+    pub async fn fn_closeout(&self, gate: Gate<'_>) -> Result<RunReport, Error> {
         self.plain("select orchestrator.fn_closeout($1, $2, $3, $4)", gate).await
     }
 
@@ -303,8 +310,8 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_resume(&self, gate: Gate<'_>) -> Result<RunReport, Error> {
-        self.plain("select orchestrator.fn_resume($1, $2, $3, $4)", gate).await
+    pub async fn fn_orchestrate_resume(&self, gate: Gate<'_>) -> Result<RunReport, Error> {
+        self.plain("select orchestrator.fn_orchestrate_resume($1, $2, $3, $4)", gate).await
     }
 
     async fn plain(&self, sql: &'static str, gate: Gate<'_>) -> Result<RunReport, Error> {
@@ -322,9 +329,9 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_halt(&self, halt: &Halt<'_>) -> Result<RunReport, Error> {
+    pub async fn fn_orchestrate_halt(&self, halt: &Halt<'_>) -> Result<RunReport, Error> {
         let report: Value = sqlx::query_scalar(
-            "select orchestrator.fn_halt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+            "select orchestrator.fn_orchestrate_halt($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
         )
         .bind(halt.gate.run_id)
         .bind(halt.to)
@@ -345,19 +352,20 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_void(&self, void: &Void<'_>) -> Result<RunReport, Error> {
-        let report: Value =
-            sqlx::query_scalar("select orchestrator.fn_void($1, $2, $3, $4, $5, $6, $7, $8)")
-                .bind(void.run_id)
-                .bind(void.evidence)
-                .bind(void.reason)
-                .bind(void.principal)
-                .bind(void.signed.as_ref().map(|s| s.key_id))
-                .bind(void.signed.as_ref().map(|s| &s.signature))
-                .bind(void.entry_evidence)
-                .bind(&void.entry_signature)
-                .fetch_one(&self.pool)
-                .await?;
+    pub async fn fn_orchestrate_void(&self, void: &Void<'_>) -> Result<RunReport, Error> {
+        let report: Value = sqlx::query_scalar(
+            "select orchestrator.fn_orchestrate_void($1, $2, $3, $4, $5, $6, $7, $8)",
+        )
+        .bind(void.run_id)
+        .bind(void.evidence)
+        .bind(void.reason)
+        .bind(void.principal)
+        .bind(void.signed.as_ref().map(|s| s.key_id))
+        .bind(void.signed.as_ref().map(|s| &s.signature))
+        .bind(void.entry_evidence)
+        .bind(&void.entry_signature)
+        .fetch_one(&self.pool)
+        .await?;
         decode(report)
     }
 
@@ -365,7 +373,7 @@ impl Store {
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn orchestrator_gate_preview(
+    pub async fn fn_gate_preview(
         &self,
         run_id: Uuid,
         gate: &str,
@@ -384,7 +392,7 @@ impl Store {
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
-    pub async fn orchestrator_backup_key_pin(
+    pub async fn fn_backup_key_pin(
         &self,
         fingerprint: &str,
         public_key: &str,

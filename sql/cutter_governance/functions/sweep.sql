@@ -1,5 +1,5 @@
 -- promise: see fn_sweep; with p_only the pass is about that one entry.
--- callers: cutter_governance.fn_sweep, orchestrator.fn_mark
+-- callers: cutter_governance.fn_sweep, orchestrator.fn_orchestrate_mark
 -- arrow: marked → review_pending, reviewed_deferred → review_pending
 -- locks: the sweep's turn (advisory, so that the passes form one chain), then the entries it promotes, skipping locked ones
 -- refuses with: RC016 a malformed request, RS025, and whatever a move refuses

@@ -184,7 +184,7 @@ pub(super) async fn pin_key(context: &mut Context, file: &Path) -> Result<Outcom
     let store = Session::open(context).await?.store(Role::Migrator).await?;
     let fingerprint = key.fingerprint();
     let by = context.config.principal.clone().unwrap_or_else(|| "operator".to_owned());
-    let before = store.orchestrator_backup_key_pin(&fingerprint, key.armored(), &by).await?;
+    let before = store.fn_backup_key_pin(&fingerprint, key.armored(), &by).await?;
     if !context.out.is_json() {
         let done = if before { "was pinned before" } else { "is pinned" };
         context.out.note(&format!("the key of {} {done}", key.user_id()));

@@ -43,7 +43,7 @@ pub(super) async fn ask(
         return Ok(waiting);
     }
     let made = requests(store, run, gate).await?.len();
-    let binding = store.orchestrator_gate_preview(run.run_id, gate, &json!({})).await?.binding;
+    let binding = store.fn_gate_preview(run.run_id, gate, &json!({})).await?.binding;
     let mut facts = binding.unwrap_or_else(|| json!({}));
     let mut nonce = [0_u8; 16];
     rand::thread_rng().fill_bytes(&mut nonce);
@@ -88,7 +88,7 @@ pub(super) async fn waiting(
     if !matches!(approval.state.as_str(), "pending" | "approved" | "rejected") {
         return Ok(None);
     }
-    let preview = store.orchestrator_gate_preview(run.run_id, gate, &json!({})).await?;
+    let preview = store.fn_gate_preview(run.run_id, gate, &json!({})).await?;
     let binding = preview.binding.unwrap_or_default();
     let stale = binding
         .as_object()

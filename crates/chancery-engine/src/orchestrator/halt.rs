@@ -54,7 +54,7 @@ pub(super) async fn halt(
         idempotency_key: &key,
         signed: None,
     };
-    store.orchestrator_halt(&halt).await.map_err(Error::from)?;
+    store.fn_orchestrate_halt(&halt).await.map_err(Error::from)?;
     Ok(way)
 }
 
@@ -108,7 +108,7 @@ pub async fn stop(
         idempotency_key: &key,
         signed: actor.sign_statement(&statement),
     };
-    let halted = store.orchestrator_halt(&halt).await;
+    let halted = store.fn_orchestrate_halt(&halt).await;
     halted.map_err(|error| Stop::from(Error::from(error)).of_run(&run.run_name))?;
     Ok(())
 }

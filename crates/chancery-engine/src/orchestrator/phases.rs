@@ -59,7 +59,7 @@ impl<A: Aides> Work<'_, A> {
     /// taken and no other process is started.
     async fn no_drift(&self) -> Result<(), Stop> {
         // The name of no gate: what drifted, and no invariants.
-        let found = self.store.orchestrator_gate_preview(self.run.run_id, "", &json!({})).await;
+        let found = self.store.fn_gate_preview(self.run.run_id, "", &json!({})).await;
         let mut differences = found.map_err(Error::from)?.drift;
         if let (true, Some(moves)) = (differences.is_empty(), self.interrupted) {
             differences = self.no_longer_true(moves).await?;
@@ -88,10 +88,7 @@ impl<A: Aides> Work<'_, A> {
         let Some(passed) = passed else { return Ok(Vec::new()) };
         let mut differences = Vec::new();
         for guard in last.guards() {
-            let now = self
-                .store
-                .orchestrator_gate_preview(self.run.run_id, guard, &passed.evidence)
-                .await;
+            let now = self.store.fn_gate_preview(self.run.run_id, guard, &passed.evidence).await;
             for (name, holds) in now.map_err(Error::from)?.invariants {
                 if !holds && !PASSING.contains(&name.as_str()) {
                     differences.push(json!({ "dimension": "invariants", "name": name, "pinned": true, "live": false }));
@@ -114,7 +111,7 @@ impl<A: Aides> Work<'_, A> {
     ) -> Result<(), Stop> {
         let document = page(title, self.run, words, evidence);
         self.store
-            .orchestrator_gate(self.gate(evidence, &document), phase.gate())
+            .fn_orchestrate_gate(self.gate(evidence, &document), phase.gate())
             .await
             .map_err(Error::from)?;
         Ok(())
@@ -144,7 +141,7 @@ impl<A: Aides> Work<'_, A> {
         let document = page("Marked", self.run, words, &evidence);
         let request = plan.request(self.run);
         self.store
-            .orchestrator_mark(self.gate(&evidence, &document), &request)
+            .fn_orchestrate_mark(self.gate(&evidence, &document), &request)
             .await
             .map_err(Error::from)?;
         Ok(())
@@ -193,7 +190,7 @@ impl<A: Aides> Work<'_, A> {
         let empty = json!({});
         let found = self
             .store
-            .orchestrator_gate_preview(self.run.run_id, Phase::GrantProbe.gate(), &empty)
+            .fn_gate_preview(self.run.run_id, Phase::GrantProbe.gate(), &empty)
             .await
             .map_err(Error::from)?;
         let evidence = json!({ "pins": { "grants_probe_snapshot": found.invariants } });
@@ -218,7 +215,7 @@ impl<A: Aides> Work<'_, A> {
         let document = page(&format!("Request: {gate}"), self.run, words, &facts);
         let evidence = json!({ "approval_id": question.approval.approval_id });
         self.store
-            .orchestrator_gate(self.gate(&evidence, &document), phase.gate())
+            .fn_orchestrate_gate(self.gate(&evidence, &document), phase.gate())
             .await
             .map_err(Error::from)?;
         Ok(())
@@ -239,7 +236,7 @@ impl<A: Aides> Work<'_, A> {
         let words = "The units are written, all of them in one transaction, as drafts. Their ledger follows in leg B.";
         let document = page("Leg A: units written", self.run, words, &evidence);
         self.store
-            .orchestrator_cut_leg_a(self.gate(&evidence, &document), EXECUTOR_TOOL)
+            .fn_cut_leg_a(self.gate(&evidence, &document), EXECUTOR_TOOL)
             .await
             .map_err(Error::from)?;
         Ok(())
@@ -301,7 +298,7 @@ impl<A: Aides> Work<'_, A> {
                 &attested,
             );
             let gate = self.gate(&evidence, &document);
-            match self.store.orchestrator_leg_b(gate, &digest, EXECUTOR_TOOL, &signature).await {
+            match self.store.fn_leg_b(gate, &digest, EXECUTOR_TOOL, &signature).await {
                 Ok(RunReport { .. }) => return Ok(()),
                 // Only another signature of the same executor is waited for; nothing else is tried twice.
                 Err(error)
@@ -319,7 +316,7 @@ impl<A: Aides> Work<'_, A> {
         let words = "Every unit is enacted, in one transaction, and immutable from now on.";
         let document = page("Units enacted", self.run, words, &evidence);
         self.store
-            .orchestrator_lifecycle_enact(self.gate(&evidence, &document), EXECUTOR_TOOL)
+            .fn_lifecycle_enact(self.gate(&evidence, &document), EXECUTOR_TOOL)
             .await
             .map_err(Error::from)?;
         Ok(())
@@ -342,10 +339,7 @@ impl<A: Aides> Work<'_, A> {
         let words =
             "The run is complete: every gate was passed in order, both approvals were used once.";
         let document = page("Final report of the orchestrator", self.run, words, &facts);
-        self.store
-            .orchestrator_closeout(self.gate(&evidence, &document))
-            .await
-            .map_err(Error::from)?;
+        self.store.fn_closeout(self.gate(&evidence, &document)).await.map_err(Error::from)?;
         Ok(())
     }
 }

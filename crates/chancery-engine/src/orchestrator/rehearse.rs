@@ -137,11 +137,8 @@ impl<A: Aides> Rehearsal<'_, A> {
         let run = self.up_to_the_gate(open, sidecar).await?;
         let Some(request) = request else { return Ok(()) };
         let gate = request["gate"].as_str().unwrap_or_default();
-        let binding = open
-            .orchestrator_gate_preview(run.run_id, gate, &json!({}))
-            .await
-            .map_err(Error::from)?
-            .binding;
+        let binding =
+            open.fn_gate_preview(run.run_id, gate, &json!({})).await.map_err(Error::from)?.binding;
         let file = sidecar.folder().path().join(approval.unwrap_or_default());
         answered(self.store, &file, gate, request, &binding.unwrap_or_default()).await?;
         validated(sidecar, approval.unwrap_or_default(), request);
@@ -163,7 +160,7 @@ impl<A: Aides> Rehearsal<'_, A> {
         let run_id = sidecar.run().run_id;
         let name = run_id.to_string();
         let document_id = sidecar.run().document_id.clone();
-        open.orchestrator_start(
+        open.fn_orchestrate_start(
             run_id.uuid(),
             &name,
             &document_id,
@@ -317,11 +314,8 @@ impl<A: Aides> Rehearsal<'_, A> {
             &[("planned_rows_are_the_source", rehearsed.is_the_source())],
         )?;
         let gate = "SG_lifecycle_authz";
-        let binding = open
-            .orchestrator_gate_preview(run.run_id, gate, &json!({}))
-            .await
-            .map_err(Error::from)?
-            .binding;
+        let binding =
+            open.fn_gate_preview(run.run_id, gate, &json!({})).await.map_err(Error::from)?.binding;
         let mut facts = binding.unwrap_or_default();
         let earlier = read_request(sidecar, "SG_cut_authz")?;
         facts["nonce"] =
@@ -356,7 +350,7 @@ impl<A: Aides> Rehearsal<'_, A> {
         rehearsed: &Rehearsed,
     ) -> Result<(), Stop> {
         let preview = open
-            .orchestrator_gate_preview(run.run_id, "IG_lifecycle_enact_execute", &json!({}))
+            .fn_gate_preview(run.run_id, "IG_lifecycle_enact_execute", &json!({}))
             .await
             .map_err(Error::from)?;
         let armed = preview.invariants.get("immutability_is_armed").copied().unwrap_or_default();

@@ -93,7 +93,7 @@ impl<A: Aides> Runner<'_, A> {
     async fn begin(&self, name: &str, document_id: &str) -> Result<(), Stop> {
         let run_id: RunId = name.parse().map_err(|_| Stop::bug("a run has no name"))?;
         self.store
-            .orchestrator_start(
+            .fn_orchestrate_start(
                 run_id.uuid(),
                 name,
                 document_id,
@@ -316,7 +316,7 @@ impl<A: Aides> Runner<'_, A> {
             principal: &self.actor.principal,
         };
         self.store
-            .orchestrator_resume(gate)
+            .fn_orchestrate_resume(gate)
             .await
             .map_err(|error| refused_approval_stop(Error::from(error).into(), run))?;
         // The time that was allowed is allowed anew.

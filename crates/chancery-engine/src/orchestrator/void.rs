@@ -69,7 +69,7 @@ pub async fn void(
             entry_evidence: &entry_evidence,
             entry_signature: of_entry.map(|signed| signed.signature),
         };
-        Ok::<_, Error>(store.orchestrator_void(&void).await?)
+        Ok::<_, Error>(store.fn_orchestrate_void(&void).await?)
     }
     .await;
     match done {

@@ -77,10 +77,7 @@ pub async fn write_verify(store: &Store, actor: &Actor, run: &RunRow) -> Result<
             document: &document,
             principal: &actor.principal,
         };
-        match store
-            .orchestrator_write_verify(gate, verdict, &findings, VERIFIER_TOOL, &signature)
-            .await
-        {
+        match store.fn_write_verify(gate, verdict, &findings, VERIFIER_TOOL, &signature).await {
             Ok(report) => return Ok(report),
             Err(error)
                 if error.refusal().is_some_and(|r| matches!(r.code, Code::RC009 | Code::RC013)) =>

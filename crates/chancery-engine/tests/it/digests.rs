@@ -467,7 +467,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
 async fn orchestrated(db: &TestDb) {
     let id = Uuid::now_v7();
     let start = format!(
-        "select orchestrator.fn_start('{id}', 'ictr-20260914T080000Z-{id}', 'several', '{}', 'dora') ->> 'state'",
+        "select orchestrator.fn_orchestrate_start('{id}', 'ictr-20260914T080000Z-{id}', 'several', '{}', 'dora') ->> 'state'",
         Uuid::now_v7()
     );
     assert_eq!(db.text_as(Role::CutterExec, &start).await, "pending");

@@ -43,7 +43,7 @@ async fn orchestrated(db: &TestDb) {
     db.definition(&machine.expect("the orchestrator's machine")).await;
     let id = Uuid::now_v7();
     let start = format!(
-        "select orchestrator.fn_start('{id}', 'ictr-20260914T080000Z-{id}', 'waiting', '{}', 'executor') ->> 'state'",
+        "select orchestrator.fn_orchestrate_start('{id}', 'ictr-20260914T080000Z-{id}', 'waiting', '{}', 'executor') ->> 'state'",
         Uuid::now_v7()
     );
     assert_eq!(db.text_as(Role::CutterExec, &start).await, "pending");

@@ -26,7 +26,6 @@ mod migrate;
 mod orchestrator;
 mod orchestrator_audit;
 mod orchestrator_authority;
-mod orchestrator_invariants;
 mod orchestrator_races;
 mod orchestrator_world;
 mod outbox;

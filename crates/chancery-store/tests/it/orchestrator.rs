@@ -391,7 +391,10 @@ async fn the_doors_are_for_their_duties() {
     let run = world.started("alpha").await;
     let doors = [
         (
-            format!("orchestrator.fn_gate('{}', 'IG_source_pin', '{{}}', 'x', 'edith')", run.id),
+            format!(
+                "orchestrator.fn_orchestrate_gate('{}', 'IG_source_pin', '{{}}', 'x', 'edith')",
+                run.id
+            ),
             &[Role::CutterExec][..],
         ),
         (
@@ -399,7 +402,7 @@ async fn the_doors_are_for_their_duties() {
             &[Role::CutterExec],
         ),
         (
-            format!("orchestrator.fn_resume('{}', '{{}}', 'x', 'edith')", run.id),
+            format!("orchestrator.fn_orchestrate_resume('{}', '{{}}', 'x', 'edith')", run.id),
             &[Role::CutterExec],
         ),
         (
@@ -411,7 +414,7 @@ async fn the_doors_are_for_their_duties() {
         ),
         (
             format!(
-                "orchestrator.fn_void('{}', '{{}}', 'x', 'sara', null, null, '{{}}', null)",
+                "orchestrator.fn_orchestrate_void('{}', '{{}}', 'x', 'sara', null, null, '{{}}', null)",
                 run.id
             ),
             &[Role::App, Role::CutterReview],

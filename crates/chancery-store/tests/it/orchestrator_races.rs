@@ -19,12 +19,15 @@ async fn ask(connection: &mut PgConnection, call: &str) -> Result<Value, Error> 
 }
 
 fn start(run: &Run) -> String {
-    format!("fn_start('{}', '{}', '{}', '{}', 'edith')", run.id, run.name, run.document, run.entry)
+    format!(
+        "fn_orchestrate_start('{}', '{}', '{}', '{}', 'edith')",
+        run.id, run.name, run.document, run.entry
+    )
 }
 
 fn gate(world: &World, run: &Run, gate: &str) -> String {
     let evidence = world.evidence(run, gate);
-    format!("fn_gate('{}', '{gate}', '{evidence}', '# Receipt', 'edith')", run.id)
+    format!("fn_orchestrate_gate('{}', '{gate}', '{evidence}', '# Receipt', 'edith')", run.id)
 }
 
 /// ORC-2: of two starts at once one makes the run; the other waits and is told of it.

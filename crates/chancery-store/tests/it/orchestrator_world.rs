@@ -163,7 +163,7 @@ impl World {
     }
 
     pub(crate) async fn start(&self, run: &Run) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select orchestrator.fn_start($1, $2, $3, $4, 'edith')")
+        Ok(sqlx::query_scalar("select orchestrator.fn_orchestrate_start($1, $2, $3, $4, 'edith')")
             .bind(run.id)
             .bind(&run.name)
             .bind(&run.document)
@@ -200,10 +200,16 @@ impl World {
             }),
             "IG_backup" => json!({
                 "read_back_sha": digest("backup"), "sidecar_sha256": digest("sidecar"),
-                "pins": { "backup_sha": digest("backup"), "backup_bytes": 4711, "backup_fingerprint": FINGERPRINT },
+                "pins": { "backup_sha": digest("backup"), "backup_bytes": 4711, "backup_fingerprint": FINGERPRINT, "backup_utc": "2026-09-14T08:00:00Z" },
             }),
             "IG_grant_probe" => json!({ "pins": { "grants_probe_snapshot": { "asked": 5 } } }),
-            "IG_closeout" => json!({ "sidecar_sha256": digest("sidecar") }),
+            "IG_closeout" => json!({
+                "sidecar_sha256": digest("sidecar"),
+                "sidecar_gates": [
+                    "IG_source_pin", "IG_mark", "IG_cutplan", "IG_backup", "IG_grant_probe", "SG_cut_authz_request", "SG_cut_authz_received",
+                    "IG_structural_verify", "IG_leg_b_record", "IG_write_verify", "SG_lifecycle_authz_request", "SG_lifecycle_authz_received",
+                ],
+            }),
             _ => json!({}),
         }
     }
@@ -224,7 +230,7 @@ impl World {
         evidence: &Value,
         document: &str,
     ) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select orchestrator.fn_gate($1, $2, $3, $4, 'edith')")
+        Ok(sqlx::query_scalar("select orchestrator.fn_orchestrate_gate($1, $2, $3, $4, 'edith')")
             .bind(run.id)
             .bind(gate)
             .bind(evidence)
@@ -241,12 +247,14 @@ impl World {
                 "content_sha256": hex(&run.manifest.content_sha256),
             },
         });
-        Ok(sqlx::query_scalar("select orchestrator.fn_mark($1, $2, $3, '# Marked', 'edith')")
-            .bind(run.id)
-            .bind(payload)
-            .bind(evidence)
-            .fetch_one(&mut self.login(Role::CutterExec).await)
-            .await?)
+        Ok(sqlx::query_scalar(
+            "select orchestrator.fn_orchestrate_mark($1, $2, $3, '# Marked', 'edith')",
+        )
+        .bind(run.id)
+        .bind(payload)
+        .bind(evidence)
+        .fetch_one(&mut self.login(Role::CutterExec).await)
+        .await?)
     }
 
     pub(crate) async fn preview(&self, run: &Run, gate: &str) -> Value {

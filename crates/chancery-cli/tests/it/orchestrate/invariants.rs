@@ -215,7 +215,7 @@ const ALL: [&[Case]; 7] = [
     CLOSED_OUT,
 ];
 
-/// Gates that `fn_gate` opens: there the door itself is asked as well.
+/// Gates that `fn_orchestrate_gate` opens: there the door itself is asked as well.
 const BY_THE_DOOR: [&str; 5] =
     ["IG_source_pin", "IG_cutplan", "IG_backup", "IG_grant_probe", "IG_structural_verify"];
 
@@ -282,7 +282,7 @@ impl Look<'_> {
              declare
                v_detail text;
              begin
-               perform orchestrator.fn_gate({{run}}, '{gate}', (select s.evidence from said s), 'text', 'executor');
+               perform orchestrator.fn_orchestrate_gate({{run}}, '{gate}', (select s.evidence from said s), 'text', 'executor');
              exception when sqlstate 'RO002' or sqlstate 'RO003' then
                get stacked diagnostics v_detail = pg_exception_detail;
                perform set_config('said.detail', v_detail, false);

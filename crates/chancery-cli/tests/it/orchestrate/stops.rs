@@ -272,15 +272,15 @@ fn an_exception_stops_a_run_with_a_report_that_leads_on() {
 
     // Not even the stop can be written: both are told, the run stays where it is.
     right("revoke", "fn_leg_b");
-    right("revoke", "fn_halt");
+    right("revoke", "fn_orchestrate_halt");
     let said = scene.resume(&run, Some(&first_gate)).ends_with(1);
     stopped(&said, "STOP_EXCEPTION");
-    for missing in ["fn_leg_b", "fn_halt"] {
+    for missing in ["fn_leg_b", "fn_orchestrate_halt"] {
         assert!(said.stderr.contains(missing), "{said:?}");
     }
     assert_eq!(scene.state(&run), "structural_verified");
     right("grant", "fn_leg_b");
-    right("grant", "fn_halt");
+    right("grant", "fn_orchestrate_halt");
     scene.completed(&run);
     scene.audit_is_clean();
 }

@@ -17,7 +17,7 @@ fn pending(scene: &Scene, document: &str) -> String {
     let id = RunId::new(jiff::Timestamp::now());
     scene.one(&format!(
         "set session authorization cutter_exec;
-         select orchestrator.fn_start('{}', '{id}', '{document}', gen_random_uuid(), 'executor')",
+         select orchestrator.fn_orchestrate_start('{}', '{id}', '{document}', gen_random_uuid(), 'executor')",
         id.uuid()
     ));
     id.to_string()

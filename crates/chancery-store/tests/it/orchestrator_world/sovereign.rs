@@ -220,7 +220,7 @@ impl World {
     /// The executor fails or stops the run.
     pub(crate) async fn halt(&self, run: &Run, to: &str) -> Result<Value, Error> {
         Ok(sqlx::query_scalar(
-            "select orchestrator.fn_halt($1, $2, '{}', '# Stop-route report', 'edith', 'executor_dot991', 'it had to be', $3)",
+            "select orchestrator.fn_orchestrate_halt($1, $2, '{}', '# Stop-route report', 'edith', 'executor_dot991', 'it had to be', $3)",
         )
         .bind(run.id)
         .bind(to)
@@ -247,7 +247,7 @@ impl World {
         };
         let signed = sealed(sara, &statement.statement());
         Ok(sqlx::query_scalar(
-            "select orchestrator.fn_halt($1, 'stopped_sovereign', $2, '# Stopped', 'sara', 'sovereign', 'wait', 'stop:1', $3, $4)",
+            "select orchestrator.fn_orchestrate_halt($1, 'stopped_sovereign', $2, '# Stopped', 'sara', 'sovereign', 'wait', 'stop:1', $3, $4)",
         )
         .bind(run.id)
         .bind(&evidence)
@@ -258,11 +258,13 @@ impl World {
     }
 
     pub(crate) async fn resume(&self, run: &Run, evidence: &Value) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select orchestrator.fn_resume($1, $2, '# Resumed', 'edith')")
-            .bind(run.id)
-            .bind(evidence)
-            .fetch_one(&mut self.login(Role::CutterExec).await)
-            .await?)
+        Ok(sqlx::query_scalar(
+            "select orchestrator.fn_orchestrate_resume($1, $2, '# Resumed', 'edith')",
+        )
+        .bind(run.id)
+        .bind(evidence)
+        .fetch_one(&mut self.login(Role::CutterExec).await)
+        .await?)
     }
 
     /// The sovereign voids the run, with a document that says so.
@@ -307,15 +309,17 @@ impl World {
         let entry_evidence = abandon_evidence(REASON, &path);
         let key = format!("void:{}", run.name);
         let entry = sign("cut_request", run.entry, "abandoned", "abandon", &entry_evidence, &key);
-        Ok(sqlx::query_scalar("select orchestrator.fn_void($1, $2, $3, 'sara', $4, $5, $6, $7)")
-            .bind(run.id)
-            .bind(&evidence)
-            .bind(REASON)
-            .bind(signed.key_id)
-            .bind(signed.signature)
-            .bind(entry_evidence)
-            .bind(entry.signature)
-            .fetch_one(&mut self.login(Role::CutterReview).await)
-            .await?)
+        Ok(sqlx::query_scalar(
+            "select orchestrator.fn_orchestrate_void($1, $2, $3, 'sara', $4, $5, $6, $7)",
+        )
+        .bind(run.id)
+        .bind(&evidence)
+        .bind(REASON)
+        .bind(signed.key_id)
+        .bind(signed.signature)
+        .bind(entry_evidence)
+        .bind(entry.signature)
+        .fetch_one(&mut self.login(Role::CutterReview).await)
+        .await?)
     }
 }

@@ -4,7 +4,7 @@
 -- arrow: any main state → failed_… (its own gate only) | stopped_…
 -- locks: the run (update)
 -- refuses with: RO001, RO005 there is no such way from here, RA020, RI001–RI008, RS…
-create or replace function orchestrator.fn_halt(
+create or replace function orchestrator.fn_orchestrate_halt(
   p_run_id uuid, p_to_state text, p_evidence jsonb, p_document text, p_principal text, p_actor_class text, p_reason text, p_idempotency_key text,
   p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb

@@ -2,7 +2,7 @@
 -- callers: cutter_exec (executor_dot991)
 -- arrow: ∅ → pending
 -- refuses with: RO006 no such document, RO007 the document has a run, RO008 this version was enacted by a run, RO009 the name, RS018, RI001–RI004
-create or replace function orchestrator.fn_start(p_run_id uuid, p_run_name text, p_document_id text, p_entry_id uuid, p_principal text, p_trace_id text default null)
+create or replace function orchestrator.fn_orchestrate_start(p_run_id uuid, p_run_name text, p_document_id text, p_entry_id uuid, p_principal text, p_trace_id text default null)
 returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -3,7 +3,7 @@
 -- arrow: source_pinned → marked; the request: ∅ → marked → review_pending
 -- locks: the run (update), then see cutter_governance.mark_entry and cutter_governance.sweep
 -- refuses with: RO001, RO002, RO003, RO005, RC002, RC015, RI001–RI004, RS…
-create or replace function orchestrator.fn_mark(p_run_id uuid, p_payload jsonb, p_evidence jsonb, p_document text, p_principal text) returns jsonb
+create or replace function orchestrator.fn_orchestrate_mark(p_run_id uuid, p_payload jsonb, p_evidence jsonb, p_document text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare

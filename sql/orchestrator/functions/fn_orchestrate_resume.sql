@@ -4,7 +4,7 @@
 -- arrow: stopped_… → the state before
 -- locks: the run (update), its approvals (advisory)
 -- refuses with: RO001, RO004, RO005 it is not stopped, RA002, RA003, RA006, RA020, RI001–RI004, RS…
-create or replace function orchestrator.fn_resume(p_run_id uuid, p_evidence jsonb, p_document text, p_principal text) returns jsonb
+create or replace function orchestrator.fn_orchestrate_resume(p_run_id uuid, p_evidence jsonb, p_document text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare

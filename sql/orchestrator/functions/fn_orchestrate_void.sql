@@ -4,7 +4,7 @@
 -- arrow: any but closed out → voided_sovereign; the request: any → abandoned
 -- locks: the run (update), the request (update), its units (update)
 -- refuses with: RO001, RC001, RI001–RI008, RS…
-create or replace function orchestrator.fn_void(
+create or replace function orchestrator.fn_orchestrate_void(
   p_run_id uuid, p_evidence jsonb, p_reason text, p_principal text, p_key_id uuid, p_signature bytea, p_entry_evidence jsonb, p_entry_signature bytea
 ) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

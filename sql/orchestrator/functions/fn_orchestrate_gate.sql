@@ -3,7 +3,7 @@
 -- arrow: one state forward
 -- locks: the run (update)
 -- refuses with: RO001, RO002, RO003 drift, RO005, RA020, RI001–RI004, RS…
-create or replace function orchestrator.fn_gate(p_run_id uuid, p_gate text, p_evidence jsonb, p_document text, p_principal text) returns jsonb
+create or replace function orchestrator.fn_orchestrate_gate(p_run_id uuid, p_gate text, p_evidence jsonb, p_document text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
