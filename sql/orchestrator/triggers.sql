@@ -18,7 +18,7 @@ create constraint trigger run_state_equals_log after insert or update on orchest
 alter table orchestrator.run enable always trigger run_state_equals_log;
 
 create or replace trigger only_by_the_door before insert on orchestrator.backup_key
-  for each row when (session_user::text <> 'chancery_migrator') execute function internal.refuse_direct_write('RS016');
+  for each row when (current_user <> 'chancery_definer' or session_user::text <> 'chancery_migrator') execute function internal.refuse_direct_write('RS016');
 create or replace trigger is_append_only before update or delete on orchestrator.backup_key
   for each row execute function internal.refuse_direct_write('RS016');
 alter table orchestrator.backup_key enable always trigger only_by_the_door;

@@ -28,11 +28,11 @@ A run goes through fourteen states. Twice it stops and asks a sovereign; only a 
 on. A run can be killed at any moment: `resume` goes on where the database says it stands.
 
 Example:
-  $ cutter orchestrate backup-key backup.asc
-  $ cutter orchestrate start records-policy --as executor
-  $ cutter orchestrate approve --run-id ictr-… --as sofia
-  $ cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor
-  $ cutter orchestrate status --run-id ictr-…";
+  $ chancery cutter orchestrate backup-key backup.asc
+  $ chancery cutter orchestrate start records-policy --as executor
+  $ chancery cutter orchestrate approve --run-id ictr-… --as sofia
+  $ chancery cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor
+  $ chancery cutter orchestrate status --run-id ictr-…";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -41,39 +41,39 @@ pub(crate) enum Command {
 Ends with exit code 4 when it waits for the sovereign.
 
 Example:
-  $ cutter orchestrate start records-policy --as executor
-  $ cutter orchestrate start records-policy --mode dryrun --as executor")]
+  $ chancery cutter orchestrate start records-policy --as executor
+  $ chancery cutter orchestrate start records-policy --mode dryrun --as executor")]
     Start(Start),
     /// Go on with a run, after a pause, a stop or a crash
     #[command(after_help = "\
 Repeating it changes nothing: a run that is over, or waits, is left as it is.
 
 Example:
-  $ cutter orchestrate resume --run-id ictr-… --as executor
-  $ cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor")]
+  $ chancery cutter orchestrate resume --run-id ictr-… --as executor
+  $ chancery cutter orchestrate resume --run-id ictr-… --approval-kb-id orchestrator/ictr-…/sg1-cut-authz-approval --as executor")]
     Resume(Resume),
     /// Look at what a run asks of the sovereign, and sign it
     #[command(after_help = "\
 The document, the vote and the decision are written in one transaction, signed with the sovereign's own key.
 
 Example:
-  $ cutter orchestrate approve --run-id ictr-… --show
-  $ cutter orchestrate approve --run-id ictr-… --rationale 'read in full' --as sofia")]
+  $ chancery cutter orchestrate approve --run-id ictr-… --show
+  $ chancery cutter orchestrate approve --run-id ictr-… --rationale 'read in full' --as sofia")]
     Approve(Approve),
     /// Show where a run stands, gate by gate
-    #[command(after_help = "Example:\n  $ cutter orchestrate status --run-id ictr-…")]
+    #[command(after_help = "Example:\n  $ chancery cutter orchestrate status --run-id ictr-…")]
     Status(Named),
     /// List runs, newest first
-    #[command(after_help = "Example:\n  $ cutter orchestrate list --open")]
+    #[command(after_help = "Example:\n  $ chancery cutter orchestrate list --open")]
     List(List),
     /// Stop a run; it goes on only with a sovereign's approval
     #[command(
-        after_help = "Example:\n  $ cutter orchestrate stop --run-id ictr-… --reason 'the annex is wrong' --as sofia"
+        after_help = "Example:\n  $ chancery cutter orchestrate stop --run-id ictr-… --reason 'the annex is wrong' --as sofia"
     )]
     Stop(Reasoned),
     /// Void a run by a signed document: its request is given up, its drafts are taken back
     #[command(
-        after_help = "Example:\n  $ cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
+        after_help = "Example:\n  $ chancery cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
     )]
     Void(Reasoned),
     /// Take many documents through their runs: planning in parallel, writes one after another
@@ -88,16 +88,15 @@ leaves the rest. The queue is a YAML file:
     - document_id: travel-policy
 
 Example:
-  $ cutter orchestrate batch --queue queue.yaml --as executor
-  $ cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
+  $ chancery cutter orchestrate batch --queue queue.yaml --as executor
+  $ chancery cutter orchestrate batch --queue queue.yaml --max-concurrent 2 --stop-on-first-failure --as executor")]
     Batch(batch::Batch),
     /// Pin the public OpenPGP key that backups are encrypted to
     #[command(after_help = "\
-Only the public key comes here; the secret one stays with whoever restores.
+Only the public key comes here, as `gpg --armor --export NAME` writes it; the secret one stays with whoever restores.
 
 Example:
-  $ gpg --armor --export backup@example.org > backup.asc
-  $ cutter orchestrate backup-key backup.asc")]
+  $ chancery cutter orchestrate backup-key backup.asc")]
     BackupKey {
         /// The file that `gpg --armor --export` wrote
         file: PathBuf,
@@ -351,6 +350,12 @@ fn told_approved(context: &mut Context, approved: &engine::Approved) -> Result<O
 }
 
 async fn status(context: &mut Context, args: &Named) -> Result<Outcome, Failure> {
+    let root = context.config.runs_dir();
+    if is_rehearsal(&root, args.run_id) {
+        let run = engine::sidecar::read(&root, args.run_id).map_err(Stop::from)?;
+        context.out.answer(&run, || look::rehearsal(&run))?;
+        return Ok(Outcome::Done);
+    }
     let store = Session::open(context).await?.store(Role::App).await?;
     let run = find(&store, args.run_id).await?;
     let moves = store.orchestrator_moves(run.run_id).await?;
@@ -366,7 +371,24 @@ async fn status(context: &mut Context, args: &Named) -> Result<Outcome, Failure>
 
 async fn list(context: &mut Context, args: &List) -> Result<Outcome, Failure> {
     let store = Session::open(context).await?.store(Role::App).await?;
-    let runs = store.orchestrator_runs(args.document.as_deref(), args.open, args.limit).await?;
+    let mut runs: Vec<look::Line> = store
+        .orchestrator_runs(args.document.as_deref(), args.open, args.limit)
+        .await?
+        .iter()
+        .map(look::Line::live)
+        .collect();
+    // The database knows nothing of rehearsals.
+    let root = context.config.runs_dir();
+    for run_id in engine::sidecar::list(&root).map_err(Stop::from)? {
+        let Ok(run) = engine::sidecar::read(&root, run_id) else { continue };
+        let wanted = args.document.as_deref().is_none_or(|document| document == run.document_id)
+            && (!args.open || run.state != "closeout_reported");
+        if run.mode == engine::sidecar::Mode::Dryrun && wanted {
+            runs.push(look::Line::rehearsal(&run));
+        }
+    }
+    runs.sort_by(|a, b| b.run_name.cmp(&a.run_name));
+    runs.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
     if runs.is_empty() {
         context.out.note("there are no such runs; begin one with `cutter orchestrate start DOC`");
     }

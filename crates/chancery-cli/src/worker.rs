@@ -8,8 +8,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use chancery_engine::cutter as engine;
+use chancery_engine::{cutter as engine, orchestrator};
 use chancery_store::cutter::{EntryFilter, EntryReport, EntryRow};
+use chancery_store::orchestrator::RunReport;
 use clap::{Args, ValueEnum};
 use serde_json::{Value, json};
 use tokio::signal::unix::{SignalKind, signal};
@@ -174,6 +175,10 @@ impl Bench {
                 if self.stop.asked() {
                     return Ok(());
                 }
+                // What a run drives, the run cuts; its verifier may well be this one.
+                if self.duty == Duty::Executor && run_of(&entry).is_some() {
+                    continue;
+                }
                 let held = self.held.get(&entry.entry_id);
                 if held.is_none_or(|held| held.again <= Instant::now()) {
                     self.attempt(&entry).await?;
@@ -209,6 +214,17 @@ impl Bench {
     async fn phase(&mut self, entry: &EntryRow) -> Result<(), Failure> {
         let what = format!("{} {}", self.duty.door(), entry.entry_id);
         let Desk { store, actor, .. } = &self.desk;
+        if let Some(name) = run_of(entry) {
+            let Some(run) = store.orchestrator_run(name).await? else { return Ok(()) };
+            // Before leg B is recorded there is nothing to verify yet.
+            if run.state == "leg_b_recorded" {
+                let work = orchestrator::write_verify(store, actor, &run);
+                let report = watched(&self.out, &what, work).await?;
+                self.told_run(&report)?;
+                self.desk.position_events().await;
+            }
+            return Ok(());
+        }
         match self.duty {
             Duty::Executor => {
                 let work = engine::cut(store, actor, entry.entry_id);
@@ -224,6 +240,24 @@ impl Bench {
         }
         self.desk.position_events().await;
         Ok(())
+    }
+
+    fn told_run(&mut self, report: &RunReport) -> Result<(), Failure> {
+        if report.replayed {
+            return Ok(());
+        }
+        if report.state == "write_verified" {
+            self.tally.done += 1
+        } else {
+            self.tally.failed += 1
+        }
+        if self.out.is_json() {
+            return self.out.line(&json!(report).to_string());
+        }
+        self.out.line(&format!(
+            "{}  {} · {} · {}",
+            report.entry_id, report.document_id, report.state, report.run_name
+        ))
     }
 
     /// A line for each entry that this worker has done; who came second has nothing to say.
@@ -264,6 +298,11 @@ impl Bench {
         let pause = held.map_or(self.interval, |held| (held.pause * 2).min(LONGEST_PAUSE));
         self.held.insert(entry.entry_id, Held { again: Instant::now() + pause, pause });
     }
+}
+
+/// The run of the orchestrator that drives an entry.
+fn run_of(entry: &EntryRow) -> Option<&str> {
+    entry.payload["orchestrator_run"].as_str()
 }
 
 /// Whether somebody asked the worker to end: SIGTERM, or Ctrl-C. Asked twice, it ends at once; the database finishes the

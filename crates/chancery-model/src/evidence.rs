@@ -37,6 +37,8 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("approval.approval_use", &[]),
     ("kb.revision", &[]),
     ("kb.revision_signature", &[]),
+    ("orchestrator.run", &["state_code", "facet", "seq", "head_hash", "last_transition_at"]),
+    ("orchestrator.backup_key", &[]),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

@@ -1,5 +1,6 @@
 //! What a superuser can do and see by hand, for tests about forgeries. SQL that only a test would write.
 
+use chancery_store::Role;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 
@@ -49,6 +50,21 @@ impl TestDb {
     /// When it fails.
     pub async fn text(&self, query: &str) -> String {
         self.texts(query).await.into_iter().next().flatten().unwrap_or_default()
+    }
+
+    /// The only text of a query that a login asks: for doors that nothing else calls yet.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn text_as(&self, role: Role, query: &str) -> String {
+        let mut connection = self.connect(role).await;
+        let query = AssertSqlSafe(query.to_owned());
+        let text: Option<String> = sqlx::query_scalar(query)
+            .fetch_one(&mut connection)
+            .await
+            .unwrap_or_else(|error| panic!("{role:?}: {error}"));
+        connection.close().await.expect("the login leaves");
+        text.unwrap_or_default()
     }
 
     /// How many rows a table has, or those that fit a condition (`TABLE where …`).

@@ -20,7 +20,7 @@ begin
   if exists (select from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = v_key) then
     return orchestrator.report(p_run_id, '{"replayed": true}');
   end if;
-  if v_run.state_code not like 'stopped\_%' then
+  if not starts_with(v_run.state_code, 'stopped_') then
     perform internal.refuse(internal.problem('RO005', jsonb_build_object(
       'run_id', v_run.run_name, 'state', v_run.state_code, 'gate', 'resume', 'actor_class', 'executor_dot991')));
   end if;

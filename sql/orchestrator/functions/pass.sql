@@ -22,7 +22,7 @@ begin
       'run_id', p_run.run_name, 'state', p_run.state_code, 'gate', p_gate, 'actor_class', p_actor_class)));
   end if;
   -- A request is itself what its gate looks at; a receipt says what its gate found.
-  if p_gate like '%\_request' then
+  if right(p_gate, 8) = '_request' then
     v_document := orchestrator.put_document(p_run, p_gate, 'request', p_document, p_principal, p_actor_class);
   end if;
   select jsonb_object_agg(i.key, i.value) into v_invariants

@@ -1,7 +1,9 @@
 //! Runs as people read them.
 
+use chancery_engine::orchestrator::sidecar::Run;
 use chancery_engine::orchestrator::{Asked, Ended, Phase, STATES, question};
 use chancery_store::orchestrator::{RunMove, RunRow};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::output::{pairs, short, table, time};
@@ -40,19 +42,78 @@ fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-pub(super) fn list(runs: &[RunRow]) -> String {
+/// A run in a list.
+#[derive(Debug, Serialize)]
+pub(super) struct Line {
+    pub(super) run_name: String,
+    document_id: String,
+    mode: &'static str,
+    state: String,
+    since: String,
+    by: String,
+}
+
+impl Line {
+    pub(super) fn live(run: &RunRow) -> Self {
+        Self {
+            run_name: run.run_name.clone(),
+            document_id: run.document_id.clone(),
+            mode: "live",
+            state: run.state.clone(),
+            since: run.last_transition_at.clone(),
+            by: run.started_by.clone(),
+        }
+    }
+
+    pub(super) fn rehearsal(run: &Run) -> Self {
+        let since = run.phases.values().filter_map(|phase| phase.finished_utc).max();
+        Self {
+            run_name: run.run_id.to_string(),
+            document_id: run.document_id.clone(),
+            mode: "dryrun",
+            state: run.state.clone(),
+            since: since.unwrap_or(run.created_utc).to_string(),
+            by: run.created_by.clone(),
+        }
+    }
+}
+
+pub(super) fn list(runs: &[Line]) -> String {
     table(
-        &["run", "document", "state", "since", "by"],
+        &["run", "document", "mode", "state", "since", "by"],
         runs.iter().map(|run| {
             vec![
                 run.run_name.clone(),
                 run.document_id.clone(),
+                run.mode.to_owned(),
                 run.state.clone(),
-                time(&run.last_transition_at),
-                run.started_by.clone(),
+                time(&run.since),
+                run.by.clone(),
             ]
         }),
     )
+}
+
+/// A rehearsal, which only its file knows.
+pub(super) fn rehearsal(run: &Run) -> String {
+    let mut text = pairs(&[
+        ("run", run.run_id.to_string()),
+        ("document", run.document_id.clone()),
+        ("mode", "dryrun".to_owned()),
+        ("state", run.state.clone()),
+        ("asks", question(&run.state).unwrap_or_default().to_owned()),
+    ]);
+    text.push_str("\n\n");
+    let rows = run.phases.values().map(|phase| {
+        let held = phase.gate_invariants.values().filter(|holds| **holds).count();
+        vec![
+            phase.phase.clone(),
+            phase.finished_utc.map_or_else(String::new, |at| time(&at.to_string())),
+            format!("{held} of {} hold", phase.gate_invariants.len()),
+        ]
+    });
+    text.push_str(&table(&["phase", "at", "invariants"], rows));
+    text
 }
 
 /// The fourteen states, what was found at each gate, and what comes next.
@@ -64,7 +125,11 @@ pub(super) fn status(run: &RunRow, moves: &[RunMove], sidecar: &Value) -> String
         ("entry", run.entry_id.to_string()),
         (
             "sidecar",
-            sidecar["state"].as_str().or(sidecar["stop"].as_str()).unwrap_or_default().to_owned(),
+            sidecar["state"]
+                .as_str()
+                .or_else(|| sidecar["stop"].as_str())
+                .unwrap_or_default()
+                .to_owned(),
         ),
         ("asks", question(&run.state).unwrap_or_default().to_owned()),
     ]);

@@ -17,47 +17,12 @@ use crate::approval::LETTER;
 use crate::cutter::{approved, with_people};
 use crate::place::{Place, Said, run_it};
 
-/// What a run writes or refers to, and no migration fills.
-const TABLES: &[&str] = &[
-    "identity.principal",
-    "identity.signing_key",
-    "identity.identity_log",
-    "event.event_outbox",
-    "event.event_outbox_*",
-    "event.event_position",
-    "event.event_position_*",
-    "event.event_sequenced",
-    "event.sequencer_cursor",
-    "event.event_validation_audit",
-    "fsm.run",
-    "fsm.transition_log",
-    "iu.source_document",
-    "iu.source_version",
-    "iu.information_unit",
-    "iu.unit_version",
-    "iu.unit_edit_draft",
-    "iu.iu_lifecycle_log",
-    "cutter_governance.decision_backlog_entry",
-    "cutter_governance.decision_backlog_dependency",
-    "cutter_governance.decision_backlog_sweep_log",
-    "cutter_governance.manifest_envelope",
-    "cutter_governance.manifest_unit_block",
-    "cutter_governance.review_decision",
-    "cutter_governance.dot_pair_signature",
-    "cutter_governance.cut_change_set",
-    "cutter_governance.cut_change_set_affected_row",
-    "cutter_governance.verify_result",
-    "approval.approval_request",
-    "approval.approval_vote",
-    "approval.approval_use",
-    "kb.revision",
-    "kb.revision_signature",
-];
-
 const POLICY: &str = include_str!("../../../../examples/documents/records-policy.md");
 
-fn tables() -> Vec<String> {
-    TABLES.iter().map(|&table| table.to_owned()).collect()
+/// The set of tables, as the product has it.
+fn tables(place: &Place) -> Vec<String> {
+    let set = "select jsonb_array_elements_text(value) from config.dot_config where key = 'orchestrator.backup.tables'";
+    place.superuser(set).lines().map(str::to_owned).collect()
 }
 
 /// A GnuPG of one's own: its agent ends with the value.
@@ -150,6 +115,13 @@ fn with_a_history() -> Place {
     place.done(&["cutter", "mark", "annex", "--depends-on", &entry, "--as", "alice"]);
     place.fed(b"looked\n", &["kb", "put", "reports/look", "-", "--as", "alice"]).ends_with(0);
     place.done(&["kb", "sign", "reports/look", "--meaning", "read", "--as", "carol"]);
+    let key = place.file("pinned.asc", include_str!("orchestrate/backup.asc"));
+    place.done(&["cutter", "orchestrate", "backup-key", &key]);
+    let file = place.file("law.md", "# Law\n\nIt runs.\n");
+    place.done(&["doc", "add", &file, "--id", "law", "--prefix", "LAW", "--as", "alice"]);
+    let start =
+        ["cutter", "orchestrate", "start", "law", "--verifier", "verifier", "--as", "executor"];
+    place.run(&start).ends_with(4);
     place
 }
 
@@ -194,7 +166,7 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
         let taken = wait_for(take(&Backup {
             database: &database,
             pg_dump: &pg_dump,
-            tables: &tables(),
+            tables: &tables(&here),
             key: &key,
             fingerprint: &fingerprint,
             file: &file,
@@ -302,7 +274,7 @@ fn the_page_is_followed(there: &Place, gpg: &Gpg, file: &Path) -> Said {
 
 /// A line a table of the backup: its name, how many rows, and a hash over them.
 fn digests(place: &Place) -> String {
-    let patterns: Vec<String> = TABLES
+    let patterns: Vec<String> = tables(place)
         .iter()
         .map(|table| format!("'^{}$'", table.replace('.', "\\.").replace('*', "[0-9a-z]+")))
         .collect();
@@ -391,6 +363,7 @@ fn the_set_of_tables_is_whole() {
     place.done(&["db", "start"]);
     let listed =
         |sql: &str| -> Vec<String> { place.superuser(sql).lines().map(str::to_owned).collect() };
+    let set = tables(&place);
     let all = listed(
         "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
           where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p') and not c.relispartition order by 1",
@@ -399,7 +372,7 @@ fn the_set_of_tables_is_whole() {
         all.iter().map(|t| format!("select '{t}' where exists (select from {t})")).collect();
     let filled = listed(&each.join(" union all "));
     let empty = all.iter().filter(|table| !filled.contains(table));
-    let missing: Vec<_> = empty.filter(|t| !TABLES.contains(&t.as_str())).collect();
+    let missing: Vec<_> = empty.filter(|t| !set.contains(t)).collect();
     // Definitions of machines, which their files bring, and a table that nothing writes.
     assert_eq!(
         missing,
@@ -409,15 +382,15 @@ fn the_set_of_tables_is_whole() {
             "fsm.state_facet_def"
         ]
     );
-    let collide: Vec<_> = filled.iter().filter(|t| TABLES.contains(&t.as_str())).collect();
+    let collide: Vec<_> = filled.iter().filter(|t| set.contains(t)).collect();
     assert!(collide.is_empty(), "{collide:?}");
     let referred = listed(&format!(
         "select distinct c.confrelid::regclass from pg_constraint c
           where c.contype = 'f' and c.conrelid::regclass::text = any (string_to_array('{}', ' '))",
-        TABLES.join(" ")
+        set.join(" ")
     ));
     let lost: Vec<_> =
-        referred.iter().filter(|t| !TABLES.contains(&t.as_str()) && !filled.contains(t)).collect();
+        referred.iter().filter(|t| !set.contains(t) && !filled.contains(t)).collect();
     assert!(!referred.is_empty() && lost.is_empty(), "{lost:?}");
 }
 
@@ -430,7 +403,7 @@ fn a_backup_that_fails_leaves_nothing() {
     let fingerprint = gpg.new_key("ops@example.org");
     let key = BackupKey::parse(&gpg.export(&fingerprint)).expect("a usable key");
     let (database, pg_dump) = inside(&place);
-    let (file, tables) = (place.path().join("run.dump.gpg"), tables());
+    let (file, tables) = (place.path().join("run.dump.gpg"), tables(&place));
     let good = Backup {
         database: &database,
         pg_dump: &pg_dump,

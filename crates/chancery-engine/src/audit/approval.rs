@@ -1,10 +1,11 @@
 //! Requests for approval, the votes on them, and what they were used for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use chancery_model::approval::{Request, Vote, counted_as, request_payload, vote_payload};
 use chancery_model::envelope::Statement;
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::check::Checker;
 use super::report::Report;
@@ -16,15 +17,22 @@ use crate::Error;
 /// Requests that are looked at together.
 const PAGE: i64 = 200;
 
-/// What an approval can be used for, and of which kind it must be.
-const USES: &[(&str, &str)] = &[("transition", "transition_activation")];
+/// What an approval can be used for, of which kind it must be, and what its subject is followed by in the use.
+const USES: &[(&str, &str, &str)] = &[
+    ("transition", "transition_activation", ""),
+    ("orchestrator_run", "cut_authorization", "/SG_cut_authz"),
+    ("orchestrator_run", "lifecycle_authorization", "/SG_lifecycle_authz"),
+    ("orchestrator_run", "resume_stopped", "/SG_resume_stopped"),
+    ("orchestrator_run", "drift_ack", "/SG_drift_ack"),
+];
 
 /// What a quorum asks for: sovereigns, reviewers, approving votes, and how many may be against it.
 type Quorums = HashMap<String, [i32; 4]>;
 
-/// Looks at every request with its votes and its use.
+/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator says it used.
 pub(super) async fn verify(
     source: &mut Source<'_>,
+    by_runs: &HashSet<Uuid>,
     signers: &mut Signers,
     report: &mut Report,
     progress: &mut impl FnMut(&Report),
@@ -51,12 +59,27 @@ pub(super) async fn verify(
         for request in rows.all(REQUEST) {
             checker.approval(request, &quorums);
         }
+        for used in rows.all(USE) {
+            if used.text("used_for_kind") == "orchestrator_run"
+                && !by_runs.contains(&used.id("approval_id"))
+            {
+                checker.wrong(used, "row_has_an_origin", "no move of a run speaks for the row");
+            }
+        }
         progress(report);
     }
 }
 
 impl<'a> Checker<'a> {
     fn approval(&mut self, request: Row<'a>, quorums: &Quorums) {
+        let votes = self.asked_and_voted(request);
+        if let Some(used) = self.rows.one(USE, "approval_id", request.text("approval_id")) {
+            self.used(request, used, &votes, quorums);
+        }
+    }
+
+    /// A request and its votes hold; gives the votes.
+    pub(super) fn asked_and_voted(&mut self, request: Row<'a>) -> Vec<Row<'a>> {
         self.request(request);
         let votes: Vec<Row<'a>> =
             self.rows.of(VOTE, "approval_id", request.text("approval_id")).collect();
@@ -65,9 +88,7 @@ impl<'a> Checker<'a> {
             self.vote(request, vote, before);
             before = Some(vote);
         }
-        if let Some(used) = self.rows.one(USE, "approval_id", request.text("approval_id")) {
-            self.used(request, used, &votes, quorums);
-        }
+        votes
     }
 
     /// A request is signed by its proposer, and what was signed is what its row says.
@@ -134,13 +155,14 @@ impl<'a> Checker<'a> {
     /// What an approval was used for is what it was given for, and it had been given.
     fn used(&mut self, request: Row<'_>, used: Row<'_>, votes: &[Row<'_>], quorums: &Quorums) {
         const RULE: &str = "use_is_what_was_approved";
-        let kind = USES.iter().find(|(what, _)| *what == used.text("used_for_kind"));
-        let approved = request.text("kind");
-        if kind.is_none_or(|(_, kind)| *kind != approved) {
-            let what = used.text("used_for_kind");
+        let (what, approved) = (used.text("used_for_kind"), request.text("kind"));
+        let fitting = USES.iter().find(|(of, kind, _)| *of == what && *kind == approved);
+        if fitting.is_none() {
             self.wrong(used, RULE, format!("an approval of {approved} was used for a {what}"));
         }
-        self.expect(used, RULE, "used_for_ref", request.opt("subject_ref"));
+        let gate = fitting.map_or("", |(_, _, gate)| gate);
+        let subject = format!("{}{gate}", request.text("subject_ref"));
+        self.expect(used, RULE, "used_for_ref", Some(&subject));
         if !self.signers.principals.contains_key(used.text("used_by")) {
             self.wrong(used, RULE, format!("{} is nobody", used.text("used_by")));
         }

@@ -21,7 +21,9 @@ use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::check::Checker;
+use super::kb;
 use super::log::{Facts, of_log_row, verify_run};
+use super::orchestrator::runs_of;
 use super::report::{Mismatch, Report};
 use super::rows::{Rows, Source};
 use super::signers::{Pins, Signers};
@@ -69,7 +71,7 @@ pub(super) async fn export(
 ) -> Result<Option<Vec<u8>>, Error> {
     let signers = Signers::read(snapshot, Pins::default()).await?;
     let mut source = Source::database(snapshot).await?;
-    let rows = source.collect(&BTreeSet::from([entry_id])).await?;
+    let rows = gather(&mut source, entry_id).await?;
     if rows.one(table::ENTRY, "entry_id", &entry_id.to_string()).is_none() {
         return Ok(None);
     }
@@ -80,6 +82,15 @@ pub(super) async fn export(
     Ok(Some(line.into_bytes()))
 }
 
+/// Everything that proves the entry and the run that drove it.
+async fn gather(source: &mut Source<'_>, entry_id: Uuid) -> Result<Rows, Error> {
+    let mut rows = source.collect(&BTreeSet::from([entry_id])).await?;
+    for run_id in runs_of(&rows) {
+        rows.merge(source.collect_run(run_id).await?);
+    }
+    Ok(rows)
+}
+
 fn seal_of(line: &[u8]) -> String {
     format!("sha256:{}\n", hex::encode(Sha256::digest(line)))
 }
@@ -88,9 +99,14 @@ fn document(entry_id: Uuid, rows: &Rows, signers: &Signers) -> Value {
     let log: Vec<&LogRow> = rows.logs().flat_map(|(_, rows)| rows).collect();
     let mut principals: BTreeSet<&str> = log.iter().map(|row| row.principal.as_str()).collect();
     let mut keys: BTreeSet<Uuid> = log.iter().filter_map(|row| row.key_id).collect();
-    for (table, principal) in
-        [(table::DECISION, "reviewer_identity"), (table::SIGNATURE, "signer_principal")]
-    {
+    for (table, principal) in [
+        (table::DECISION, "reviewer_identity"),
+        (table::SIGNATURE, "signer_principal"),
+        (table::REQUEST, "proposer"),
+        (table::VOTE, "voter"),
+        (table::REVISION, "author"),
+        (table::UNDER, "signer"),
+    ] {
         principals.extend(rows.all(table).map(|row| row.text(principal)));
         keys.extend(rows.all(table).filter_map(|row| row.uuid("key_id")));
     }
@@ -189,7 +205,7 @@ pub(super) async fn verify(file: &[u8], pins: Pins) -> Result<Report, Error> {
     };
     let Bundle { entry_id, rows: held, mut signers } = bundle;
     signers.pins = pins;
-    let rows = Source::Bundle(&held).collect(&BTreeSet::from([entry_id])).await?;
+    let rows = gather(&mut Source::Bundle(&held), entry_id).await?;
     let mut checker = Checker::new(&rows, &mut signers, &mut report);
     checker.digests(|_| true);
     nothing_else(&held, &rows, &mut report);
@@ -201,6 +217,16 @@ pub(super) async fn verify(file: &[u8], pins: Pins) -> Result<Report, Error> {
             checker.legal(entry, row);
         }
     }
+    for run in rows.all(table::ORCHESTRATED) {
+        let log = rows.log_of(run.id("run_id"));
+        verify_run(log, Some(Facts::of_orchestrated(run)), &mut signers, &mut report);
+        let mut checker = Checker::new(&rows, &mut signers, &mut report);
+        checker.orchestrated(run);
+        for request in rows.all(table::REQUEST) {
+            checker.asked_and_voted(request);
+        }
+    }
+    kb::verify_held(&rows, &mut signers, &mut report);
     let mut checker = Checker::new(&rows, &mut signers, &mut report);
     for source in rows.all(table::SOURCE) {
         checker.source(source);

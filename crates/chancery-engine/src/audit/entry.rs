@@ -6,8 +6,7 @@ use std::sync::OnceLock;
 use chancery_model::canonical;
 use chancery_model::chain::LogRow;
 use chancery_model::cutter::{
-    Effect, Manifest, abandon_evidence, abandonment_id, escalation_id, executor_attested,
-    mark_evidence, review_evidence,
+    Effect, Manifest, escalation_id, executor_attested, mark_evidence, review_evidence,
 };
 use chancery_model::evidence::artefact_digest;
 use chancery_model::machine::{Definition, File, Transition};
@@ -22,14 +21,23 @@ use super::table;
 #[derive(Default)]
 pub(super) struct Story<'a> {
     /// The newest decision on a manifest.
-    decision: Option<Row<'a>>,
+    pub(super) decision: Option<Row<'a>>,
     manifests: HashMap<&'a str, Manifest>,
     /// The change set of the cut, and what it makes of its manifest.
     pub(super) set: Option<Row<'a>>,
     pub(super) effect: Option<Effect>,
     /// The change set that took the cut back.
     pub(super) rollback: Option<Row<'a>>,
+    /// Units that had no ledger yet and were taken back with their run: under which id, and by whom.
+    pub(super) voided: Option<(Uuid, String)>,
     pub(super) result: Option<Row<'a>>,
+}
+
+impl<'a> Story<'a> {
+    /// The manifest that a decision is about, when it holds together.
+    pub(super) fn manifest(&self, decision: Row<'a>) -> Option<&Manifest> {
+        self.manifests.get(decision.text("manifest_id"))
+    }
 }
 
 /// The transitions of the machine, from the file that this binary was built with: what the audited database says about them is
@@ -59,7 +67,7 @@ impl<'a> Checker<'a> {
                 "review" => self.review(entry, row, &mut story),
                 "cut" => self.cut(entry, row, &mut story),
                 "verify" => self.verify(entry, row, &mut story),
-                "abandon" => self.abandon(row, &mut story),
+                "abandon" => self.abandon(entry, row, &mut story),
                 other => {
                     self.wrong_move(row, "move_is_legal", format!("nothing is called {other}"))
                 }
@@ -67,6 +75,7 @@ impl<'a> Checker<'a> {
         }
         self.decisions(entry, &story);
         self.verified_again(entry, &story);
+        self.before_the_ledger(entry, &mut story);
         self.units(entry, &story);
         for (table, column, by) in [
             (table::DEPENDENCY, "from_entry_id", "mark"),
@@ -138,8 +147,24 @@ impl<'a> Checker<'a> {
 
     /// The move is one of the machine's, made by a class that may make it, and by nobody who must not.
     pub(super) fn legal(&mut self, entry: Row<'_>, row: &LogRow) {
+        self.legal_in(transitions(), "cut_request", entry, row);
+        // Who reviews or gives up says why; a service's move has nothing to say.
+        if row.reason.is_some() && ["sweep", "cut", "verify"].contains(&row.trigger_ref.as_str()) {
+            let what = "the move gives a reason, and nobody was asked for one";
+            self.wrong_move(row, "move_is_legal", what);
+        }
+    }
+
+    /// The move of a run is one of its machine's.
+    pub(super) fn legal_in(
+        &mut self,
+        transitions: &[Transition],
+        kind: &str,
+        run: Row<'_>,
+        row: &LogRow,
+    ) {
         const RULE: &str = "move_is_legal";
-        let found = transitions().iter().find(|transition| {
+        let found = transitions.iter().find(|transition| {
             transition.from == row.from_state
                 && transition.to == row.to_state
                 && transition.actor.code() == row.actor_class
@@ -162,15 +187,11 @@ impl<'a> Checker<'a> {
         if row.event_type != transition.event {
             self.wrong_move(row, RULE, "the move tells another event than its transition");
         }
-        if row.run_kind != "cut_request" || row.facet.is_some() {
+        if row.run_kind != kind || row.facet.is_some() {
             self.wrong_move(row, RULE, "the move is of another kind of run");
         }
-        // Who reviews or gives up says why; a service's move has nothing to say.
-        if row.reason.is_some() && ["sweep", "cut", "verify"].contains(&row.trigger_ref.as_str()) {
-            self.wrong_move(row, RULE, "the move gives a reason, and nobody was asked for one");
-        }
-        if row.state_machine_id != entry.text("state_machine_id") {
-            self.wrong_move(row, RULE, "the entry is of another machine");
+        if row.state_machine_id != run.text("state_machine_id") {
+            self.wrong_move(row, RULE, "the run is of another machine");
         }
     }
 
@@ -474,29 +495,6 @@ impl<'a> Checker<'a> {
                 self.wrong(dependency, "cut_waited_for_its_blockers", what);
             }
         }
-    }
-
-    fn abandon(&mut self, row: &LogRow, story: &mut Story<'a>) {
-        let evidence = evidence_of(row);
-        let reason = row.reason.as_deref().unwrap_or_default();
-        let audit_ref = text_of(&evidence, "audit_ref");
-        self.expect_evidence(row, &abandon_evidence(reason, audit_ref));
-        if row.from_state.as_deref() != Some("cut_applied") {
-            if row.artefact_digest.is_some() {
-                self.wrong_move(row, "artefacts_are_in_the_log", "there was nothing to take back");
-            }
-            return;
-        }
-        let Some(set) = story.set else { return };
-        let id = abandonment_id(set.id("change_set_id")).to_string();
-        let Some(rollback) = self.rows.one(table::CHANGE_SET, "change_set_id", &id) else {
-            return self.missing(row, table::CHANGE_SET, &id);
-        };
-        let mut rows: Vec<Row<'_>> = self.rows.of(table::AFFECTED, "change_set_id", &id).collect();
-        rows.push(rollback);
-        self.artefacts(row, &rows);
-        self.taken_back(row, set, rollback, "abandoned", "none");
-        story.rollback = Some(rollback);
     }
 
     /// Every decision on the entry is signed and has its place: in the log, or as a decision on enacting what was verified.

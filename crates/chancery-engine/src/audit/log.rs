@@ -2,6 +2,7 @@
 
 use chancery_model::canonical;
 use chancery_model::chain::LogRow;
+use chancery_model::evidence::artefact_digest;
 use chancery_store::{RunFacts, Shape, Snapshot};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -25,6 +26,7 @@ pub(super) async fn verify(
 ) -> Result<(), Error> {
     let mut runs = Walk::through(table::RUN);
     let mut entries = Walk::through(table::ENTRY);
+    let mut orchestrated = Walk::through(table::ORCHESTRATED);
     let mut replay: Option<Replay> = None;
     let mut after = None;
     loop {
@@ -39,6 +41,7 @@ pub(super) async fn verify(
                 let facts = match row.run_kind.as_str() {
                     "custom" => runs.seek(reader, row.run_id, report).await?,
                     "cut_request" => entries.seek(reader, row.run_id, report).await?,
+                    "orchestrator_run" => orchestrated.seek(reader, row.run_id, report).await?,
                     _ => None,
                 };
                 replay = Some(Replay::new(&row, facts));
@@ -52,7 +55,8 @@ pub(super) async fn verify(
         done.finish(report);
     }
     runs.rest(reader, report).await?;
-    entries.rest(reader, report).await
+    entries.rest(reader, report).await?;
+    orchestrated.rest(reader, report).await
 }
 
 /// A run as it is stored.
@@ -101,6 +105,22 @@ impl Facts {
     }
 }
 
+impl Facts {
+    pub(super) fn of_orchestrated(run: Row<'_>) -> Self {
+        Self {
+            run_id: run.id("run_id"),
+            table: table::ORCHESTRATED,
+            state: run.text("state_code").to_owned(),
+            seq: run.number("seq").unwrap_or_default(),
+            head_hash: run.bytes("head_hash"),
+            facet: run.opt("facet").map(str::to_owned),
+            last_transition_at: run.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: Some(artefact_digest(&[run.expected_digest()])),
+        }
+    }
+}
+
 fn birth_digest(run: &RunFacts) -> [u8; 32] {
     canonical::sha256(&json!({
         "state_machine_id": run.state_machine_id,
@@ -115,7 +135,7 @@ fn birth_digest(run: &RunFacts) -> [u8; 32] {
 
 /// Runs of a kind in the order of their ids, walked beside the log.
 struct Walk {
-    /// Where they are stored: the custom ones, or the entries of the cutter.
+    /// Where they are stored: the custom ones, the entries of the cutter, or the runs of the orchestrator.
     table: &'static str,
     page: std::vec::IntoIter<Facts>,
     peeked: Option<Facts>,
@@ -181,6 +201,7 @@ impl Walk {
 pub(super) struct Reader<'a> {
     pub(super) snapshot: &'a mut Snapshot,
     pub(super) entry: &'a Shape,
+    pub(super) orchestrated: &'a Shape,
 }
 
 impl Reader<'_> {
@@ -191,17 +212,21 @@ impl Reader<'_> {
         }
         let after = after.map(|id| [id.to_string()]);
         let after = after.as_ref().map(<[String; 1]>::as_slice);
-        let page =
-            self.snapshot.evidence_page(self.entry, table::key_of(of), after, ENTRY_PAGE).await?;
-        Ok(page.iter().map(|raw| Facts::of_entry(Row { table: of, raw })).collect())
+        let (shape, facts): (_, fn(Row<'_>) -> Facts) = if of == table::ENTRY {
+            (self.entry, Facts::of_entry)
+        } else {
+            (self.orchestrated, Facts::of_orchestrated)
+        };
+        let page = self.snapshot.evidence_page(shape, table::key_of(of), after, ENTRY_PAGE).await?;
+        Ok(page.iter().map(|raw| facts(Row { table: of, raw })).collect())
     }
 }
 
 fn count(run: &Facts, report: &mut Report) {
-    if run.table == table::RUN {
-        report.runs += 1;
-    } else {
+    if run.table == table::ENTRY {
         report.entries += 1;
+    } else {
+        report.runs += 1;
     }
 }
 
@@ -260,7 +285,8 @@ impl Replay {
     fn new(first: &LogRow, facts: Option<Facts>) -> Self {
         Self {
             run_id: first.run_id,
-            known_kind: ["custom", "cut_request"].contains(&first.run_kind.as_str()),
+            known_kind: ["custom", "cut_request", "orchestrator_run"]
+                .contains(&first.run_kind.as_str()),
             facts,
             seq: 0,
             state: None,

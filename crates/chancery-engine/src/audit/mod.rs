@@ -5,7 +5,8 @@
 //! (`rows`), wherever these came from.
 //!
 //! Start reading at `log` (what holds for every run), then `entry` (what each move of an entry wrote), `manifest`, `lane`,
-//! `verification` and `unit`; `approval` and `kb` are rooms of their own; `whole` has what only shows when everything is looked at.
+//! `verification` and `unit`; `approval`, `kb` and `orchestrator` are rooms of their own; `whole` has what only shows when
+//! everything is looked at.
 //!
 //! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
 //! transitions there are by the machine file in the binary; the audited database is asked for columns, and for nothing else.
@@ -18,6 +19,7 @@ mod table;
 mod log;
 
 mod check;
+mod driven;
 mod entry;
 mod lane;
 mod manifest;
@@ -26,6 +28,7 @@ mod verification;
 
 mod approval;
 mod kb;
+mod orchestrator;
 
 mod bundle;
 mod whole;
@@ -47,8 +50,9 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY]).await?;
-    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &shapes[0] };
+    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
+    let mut reader =
+        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
     log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
         .await?;
     signers.tell(&mut report);
@@ -68,8 +72,9 @@ pub async fn verify(
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY]).await?;
-    let mut reader = log::Reader { snapshot: &mut snapshot, entry: &shapes[0] };
+    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
+    let mut reader =
+        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
     signers.tell(&mut report);

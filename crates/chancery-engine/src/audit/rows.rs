@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chancery_model::chain::LogRow;
+use chancery_model::cutter::derived_uuid;
 use chancery_model::evidence;
 use chancery_store::{RawRow, Shape, Snapshot};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::orchestrator::{paths, used_approval};
 use super::table;
 use crate::Error;
 
@@ -100,6 +102,9 @@ const INDEXED: &[(&str, &[&str])] = &[
     (table::REQUEST, &["approval_id"]),
     (table::VOTE, &["approval_id"]),
     (table::USE, &["approval_id"]),
+    (table::REVISION, &["path"]),
+    (table::UNDER, &["path"]),
+    (table::ORCHESTRATED, &["run_id", "entry_id"]),
 ];
 
 /// Rows by table, and the log of runs.
@@ -129,6 +134,19 @@ impl Rows {
     pub(super) fn add_log(&mut self, rows: Vec<LogRow>) {
         for row in rows {
             self.log.entry(row.run_id).or_default().push(row);
+        }
+    }
+
+    /// Adds what is not there yet.
+    pub(super) fn merge(&mut self, more: Self) {
+        let known: BTreeSet<(&str, String)> =
+            self.every().map(|row| (row.table, row.key())).collect();
+        for (table, rows) in more.tables {
+            let is_new = |raw: &RawRow| !known.contains(&(table, Row { table, raw }.key()));
+            self.add(table, rows.into_iter().filter(is_new).collect());
+        }
+        for (run, rows) in more.log {
+            self.log.entry(run).or_insert(rows);
         }
     }
 
@@ -222,17 +240,24 @@ impl<'a> Source<'a> {
     }
 
     async fn documents(&mut self, names: &BTreeSet<String>) -> Result<Vec<RawRow>, Error> {
+        self.named(table::DOCUMENT, "document_id", names).await
+    }
+
+    async fn named(
+        &mut self,
+        table: &'static str,
+        column: &'static str,
+        names: &BTreeSet<String>,
+    ) -> Result<Vec<RawRow>, Error> {
         match self {
             Self::Database { snapshot, shapes } => {
                 let names: Vec<String> = names.iter().cloned().collect();
-                let shape = &shapes[table::DOCUMENT];
-                Ok(snapshot.evidence_named(shape, "document_id", &names).await?)
+                Ok(snapshot.evidence_named(&shapes[table], column, &names).await?)
             }
-            Self::Bundle(rows) => Ok(names
-                .iter()
-                .flat_map(|name| rows.of(table::DOCUMENT, "document_id", name))
-                .map(|row| row.raw.clone())
-                .collect()),
+            Self::Bundle(rows) => {
+                let found = names.iter().flat_map(|name| rows.of(table, column, name));
+                Ok(found.map(|row| row.raw.clone()).collect())
+            }
         }
     }
 
@@ -252,11 +277,13 @@ impl<'a> Source<'a> {
     /// (their rows and logs alone), and the signatures before theirs.
     pub(super) async fn collect(&mut self, entries: &BTreeSet<Uuid>) -> Result<Rows, Error> {
         use table::{
-            AFFECTED, BLOCK, CHANGE_SET, DECISION, DEPENDENCY, ENTRY, ENVELOPE, RESULT, SIGNATURE,
-            SOURCE, SWEEP,
+            AFFECTED, BLOCK, CHANGE_SET, DECISION, DEPENDENCY, ENTRY, ENVELOPE, ORCHESTRATED,
+            RESULT, SIGNATURE, SOURCE, SWEEP,
         };
         let mut rows = Rows::default();
         rows.add(ENTRY, self.rows(ENTRY, "entry_id", entries, &["entry_id"]).await?);
+        let order = ["run_id"];
+        rows.add(ORCHESTRATED, self.rows(ORCHESTRATED, "entry_id", entries, &order).await?);
         let order = ["from_entry_id", "to_entry_id"];
         rows.add(DEPENDENCY, self.rows(DEPENDENCY, "from_entry_id", entries, &order).await?);
         rows.add(ENVELOPE, self.rows(ENVELOPE, "entry_id", entries, &["envelope_id"]).await?);
@@ -299,8 +326,60 @@ impl<'a> Source<'a> {
         );
         let documents = rows.all(SOURCE).map(|row| row.text("document_id").to_owned()).collect();
         rows.add(table::DOCUMENT, self.documents(&documents).await?);
-        let units = ids(rows.all(AFFECTED), "target_row_id");
+        let mut units = ids(rows.all(AFFECTED), "target_row_id");
+        // What a run wrote stands before its ledger does.
+        units.extend(rows.all(ORCHESTRATED).flat_map(|run| run_units(&rows, run)));
         self.collect_units(&mut rows, &units).await?;
+        Ok(rows)
+    }
+
+    /// Everything that the moves of a run of the orchestrator wrote or rest on.
+    pub(super) async fn collect_run(&mut self, run_id: Uuid) -> Result<Rows, Error> {
+        use table::{
+            BLOCK, CHANGE_SET, DECISION, ENTRY, ENVELOPE, LIFECYCLE, ORCHESTRATED, REQUEST, RESULT,
+            REVISION, UNDER, USE, VOTE,
+        };
+        let mut rows = Rows::default();
+        let one = |part: &str| BTreeSet::from([derived_uuid(run_id, part)]);
+        let run = BTreeSet::from([run_id]);
+        rows.add(ORCHESTRATED, self.rows(ORCHESTRATED, "run_id", &run, &["run_id"]).await?);
+        rows.add_log(self.log(&run).await?);
+        let entries = ids(rows.all(ORCHESTRATED), "entry_id");
+        rows.add(ENTRY, self.rows(ENTRY, "entry_id", &entries, &["entry_id"]).await?);
+        let order = ["envelope_id", "render_order"];
+        rows.add(
+            ENVELOPE,
+            self.rows(ENVELOPE, "envelope_id", &one("manifest"), &order[..1]).await?,
+        );
+        rows.add(BLOCK, self.rows(BLOCK, "envelope_id", &one("manifest"), &order).await?);
+        for part in ["cut_decision", "lifecycle_decision"] {
+            let order = ["review_decision_id"];
+            rows.add(DECISION, self.rows(DECISION, order[0], &one(part), &order).await?);
+        }
+        let order = ["change_set_id"];
+        rows.add(CHANGE_SET, self.rows(CHANGE_SET, order[0], &one("change_set"), &order).await?);
+        let order = ["verify_result_id"];
+        rows.add(RESULT, self.rows(RESULT, "change_set_id", &one("change_set"), &order).await?);
+        let units = rows.all(ORCHESTRATED).flat_map(|run| run_units(&rows, run)).collect();
+        rows.add(LIFECYCLE, self.rows(LIFECYCLE, "unit_id", &units, &["unit_id", "seq"]).await?);
+        let approvals = rows.log_of(run_id).iter().filter_map(used_approval).collect();
+        for (table, order) in [
+            (REQUEST, &["approval_id"][..]),
+            (VOTE, &["approval_id", "voter", "vote_seq"]),
+            (USE, &["approval_id"]),
+        ] {
+            rows.add(table, self.rows(table, "approval_id", &approvals, order).await?);
+        }
+        let named = rows.all(ORCHESTRATED).flat_map(|run| paths(run, rows.log_of(run_id)));
+        let named: BTreeSet<String> = named.collect();
+        for table in [REVISION, UNDER] {
+            let mut found = self.named(table, "path", &named).await?;
+            found.sort_by_key(|raw| {
+                let row = Row { table, raw };
+                (row.text("path").to_owned(), row.number("revision"), row.key())
+            });
+            rows.add(table, found);
+        }
         Ok(rows)
     }
 
@@ -338,6 +417,15 @@ impl<'a> Source<'a> {
 /// The ids in a column.
 pub(super) fn ids<'a>(rows: impl Iterator<Item = Row<'a>>, column: &str) -> BTreeSet<Uuid> {
     rows.filter_map(|row| row.uuid(column)).collect()
+}
+
+/// The ids of the units that the manifest of a run makes.
+pub(super) fn run_units(rows: &Rows, run: Row<'_>) -> Vec<Uuid> {
+    let run_id = run.id("run_id");
+    let (envelope, set) = (derived_uuid(run_id, "manifest"), derived_uuid(run_id, "change_set"));
+    rows.of(table::BLOCK, "envelope_id", &envelope.to_string())
+        .map(|block| derived_uuid(set, &format!("unit,{}", block.text("unit_local_id"))))
+        .collect()
 }
 
 /// The sweep that a move is of.

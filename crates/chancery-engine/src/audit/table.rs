@@ -26,6 +26,8 @@ pub(super) const VOTE: &str = "approval.approval_vote";
 pub(super) const USE: &str = "approval.approval_use";
 pub(super) const REVISION: &str = "kb.revision";
 pub(super) const UNDER: &str = "kb.revision_signature";
+pub(super) const ORCHESTRATED: &str = "orchestrator.run";
+pub(super) const BACKUP_KEY: &str = "orchestrator.backup_key";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -187,6 +189,17 @@ pub(super) const ALL: &[Table] = &[
         key: &[("signature_id", "uuid")],
         columns: "key_id meaning path recorded_at revision row_digest signature signature_id signature_payload \
                   signed_at signer",
+    },
+    Table {
+        name: ORCHESTRATED,
+        key: &[("run_id", "uuid")],
+        columns: "correlation_id created_at document_id entry_id facet head_hash last_transition_at row_digest run_id \
+                  run_name seq source_version_id started_by state_code state_machine_id trace_id",
+    },
+    Table {
+        name: BACKUP_KEY,
+        key: &[("pin_seq", "integer")],
+        columns: "fingerprint pin_seq pinned_at pinned_by public_key row_digest",
     },
 ];
 

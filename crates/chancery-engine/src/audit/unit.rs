@@ -15,9 +15,10 @@ use super::table;
 /// The cut that made a unit.
 #[derive(Clone, Copy)]
 struct Made<'a> {
-    set: Row<'a>,
-    /// The change set that took the cut back.
-    rollback: Option<Row<'a>>,
+    /// The change set, once the cut has a ledger.
+    set: Option<Row<'a>>,
+    change_set_id: &'a str,
+    undone: Option<Undone<'a>>,
     effect: &'a Effect,
     unit: &'a UnitEffect,
     unit_kind: &'a str,
@@ -26,12 +27,36 @@ struct Made<'a> {
     body: &'a [u8],
 }
 
+/// What took a cut back, as the histories of its units must say.
+#[derive(Clone, Copy)]
+struct Undone<'a> {
+    change_set_id: &'a str,
+    actor: &'a str,
+    reason: &'a str,
+    tool_revision: &'a str,
+}
+
 impl<'a> Checker<'a> {
     /// The units that an entry made are what was approved, or what became of it by drafts and decisions that stand there.
     pub(super) fn units(&mut self, entry: Row<'a>, story: &Story<'a>) {
         const RULE: &str = "ledger_leads_to_its_units";
-        let (Some(set), Some(effect)) = (story.set, &story.effect) else { return };
-        let envelope = self.rows.one(table::ENVELOPE, "envelope_id", set.text("manifest_id"));
+        let Some(effect) = &story.effect else { return };
+        let manifest = story.set.or(story.decision).map_or("", |row| row.text("manifest_id"));
+        let envelope = self.rows.one(table::ENVELOPE, "envelope_id", manifest);
+        let change_set_id = effect.change_set_id.to_string();
+        let voided = story.voided.as_ref().map(|(id, actor)| (id.to_string(), actor));
+        let undone = match (story.rollback, &voided) {
+            (Some(rollback), _) => Some(Undone {
+                change_set_id: rollback.text("change_set_id"),
+                actor: rollback.text("emitted_by"),
+                reason: rollback.text("rollback_reason"),
+                tool_revision: rollback.text("verifier_tool_revision"),
+            }),
+            (None, Some((change_set_id, actor))) => {
+                Some(Undone { change_set_id, actor, reason: "run voided", tool_revision: "none" })
+            }
+            (None, None) => None,
+        };
         let source = entry.text("source_version_id");
         let source = self.rows.one(table::SOURCE, "source_version_id", source);
         let body = source.and_then(|source| source.bytes("body")).unwrap_or_default();
@@ -45,13 +70,14 @@ impl<'a> Checker<'a> {
             let id = unit.unit_id.to_string();
             let ledger = touched.remove(id.as_str()).unwrap_or_default();
             let Some(row) = self.rows.one(table::UNIT, "id", &id) else {
-                let at = ledger.first().copied().unwrap_or(set);
+                let at = ledger.first().copied().or(story.set).unwrap_or(entry);
                 self.wrong(at, RULE, format!("unit {id} is not there"));
                 continue;
             };
             let made = Made {
-                set,
-                rollback: story.rollback,
+                set: story.set,
+                change_set_id: &change_set_id,
+                undone,
                 effect,
                 unit,
                 unit_kind: envelope.map_or("", |envelope| envelope.text("unit_kind")),
@@ -76,6 +102,12 @@ impl<'a> Checker<'a> {
                         self.expect(touched, RULE, "lifecycle_digest", digest);
                         self.claim(*change);
                     }
+                }
+            }
+            for change in &history {
+                // Before there is a ledger, the id of the set is what ties the unit to its run.
+                if story.set.is_none() && change.opt("change_set_id") == Some(&change_set_id) {
+                    self.claim(*change);
                 }
             }
             for change in history {
@@ -183,16 +215,15 @@ impl<'a> Checker<'a> {
             self.expect(change, RULE, "tool_revision", None);
         }
         if kind == "compensated" {
-            let rollback = made.and_then(|made| made.rollback);
-            let of = |column: &str| rollback.and_then(|rollback| rollback.opt(column));
+            let undone = made.and_then(|made| made.undone);
             self.expect_all(
                 change,
                 RULE,
                 &[
-                    ("change_set_id", of("change_set_id")),
-                    ("actor", of("emitted_by")),
-                    ("reason", of("rollback_reason")),
-                    ("tool_revision", of("verifier_tool_revision")),
+                    ("change_set_id", undone.map(|undone| undone.change_set_id)),
+                    ("actor", undone.map(|undone| undone.actor)),
+                    ("reason", undone.map(|undone| undone.reason)),
+                    ("tool_revision", undone.map(|undone| undone.tool_revision)),
                 ],
             );
         }
@@ -233,13 +264,21 @@ impl<'a> Checker<'a> {
             change,
             RULE,
             &[
-                ("change_set_id", made.set.opt("change_set_id")),
+                ("change_set_id", Some(made.change_set_id)),
                 ("unit_version_id", Some(&id)),
-                ("actor", made.set.opt("emitted_by")),
-                ("tool_revision", made.set.opt("executor_tool_revision")),
                 ("reason", None),
             ],
         );
+        if let Some(set) = made.set {
+            self.expect_all(
+                change,
+                RULE,
+                &[
+                    ("actor", set.opt("emitted_by")),
+                    ("tool_revision", set.opt("executor_tool_revision")),
+                ],
+            );
+        }
         texts.profile = serde_json::from_str(&made.unit.identity_profile).unwrap_or_default();
     }
 

@@ -8,10 +8,10 @@ use uuid::Uuid;
 
 use super::check::Checker;
 use super::report::{Mismatch, Report};
-use super::rows::{Row, Rows, Source, swept_by};
+use super::rows::{Row, Rows, Source, run_units, swept_by};
 use super::signers::Signers;
 use super::table;
-use super::{approval, kb};
+use super::{approval, kb, orchestrator};
 use crate::Error;
 
 /// What is held in memory at once: so many entries, units and bytes of sources, or one entry that has more.
@@ -39,6 +39,7 @@ const PARENTS: &[(&str, &str, &str, &str)] = &[
     (table::DRAFT, "base_version_id", table::VERSION, "id"),
     (table::VOTE, "approval_id", table::REQUEST, "approval_id"),
     (table::USE, "approval_id", table::REQUEST, "approval_id"),
+    (table::ORCHESTRATED, "source_version_id", table::SOURCE, "source_version_id"),
 ];
 
 /// What the entries say about things that several of them share.
@@ -48,6 +49,8 @@ struct Tally {
     promoted: HashMap<Uuid, usize>,
     waits_for: BTreeMap<Uuid, Vec<Uuid>>,
     signatures: HashSet<Uuid>,
+    /// Units that runs of the orchestrator wrote, also where no ledger names them yet.
+    of_runs: HashSet<Uuid>,
 }
 
 /// Looks at everything that is evidence besides the log.
@@ -77,14 +80,16 @@ pub(super) async fn verify(
             progress(report);
         }
     }
-    by_hand(&mut source, signers, report).await?;
+    by_hand(&mut source, &tally, signers, report).await?;
     sources(&mut source, signers, report, progress).await?;
-    approval::verify(&mut source, signers, report, progress).await?;
+    let used = orchestrator::verify(&mut source, signers, report, progress).await?;
+    approval::verify(&mut source, &used, signers, report, progress).await?;
     kb::verify(&mut source, signers, report, progress).await?;
     let (snapshot, shapes) = source.reader();
     let mut reader = Reader { snapshot, shapes };
     reader.plain(table::DOCUMENT, report).await?;
     reader.plain(table::DRAFT, report).await?;
+    reader.backup_keys(report).await?;
     reader.sweeps(&tally, report).await?;
     reader.signatures(&tally, report).await?;
     reader.orphans(report).await?;
@@ -138,6 +143,7 @@ fn entries(
     checker.digests(|row| match row.table {
         table::ENTRY => group.contains(&row.id("entry_id")),
         table::SOURCE | table::DOCUMENT | table::SWEEP | table::DRAFT | table::SIGNATURE => false,
+        table::ORCHESTRATED => false,
         _ => true,
     });
     for entry in rows.all(table::ENTRY).filter(|entry| group.contains(&entry.id("entry_id"))) {
@@ -147,6 +153,7 @@ fn entries(
             *tally.promoted.entry(sweep).or_default() += 1;
         }
     }
+    tally.of_runs.extend(rows.all(table::ORCHESTRATED).flat_map(|run| run_units(rows, run)));
     for signature in rows.all(table::SIGNATURE) {
         if checker.is_claimed(signature) {
             checker.lane(signature);
@@ -162,6 +169,7 @@ fn entries(
 /// Units that no change set made.
 async fn by_hand(
     source: &mut Source<'_>,
+    tally: &Tally,
     signers: &mut Signers,
     report: &mut Report,
 ) -> Result<(), Error> {
@@ -177,7 +185,7 @@ async fn by_hand(
         )
         .await?;
     let units: BTreeSet<Uuid> = units.iter().filter_map(|id| id.parse().ok()).collect();
-    let units: Vec<Uuid> = units.into_iter().collect();
+    let units: Vec<Uuid> = units.into_iter().filter(|id| !tally.of_runs.contains(id)).collect();
     for chunk in units.chunks(500) {
         let mut rows = Rows::default();
         source.collect_units(&mut rows, &chunk.iter().copied().collect()).await?;
@@ -261,6 +269,20 @@ impl Reader<'_> {
     /// Tables whose rows nothing but their digest is asked for here.
     async fn plain(&mut self, table: &'static str, report: &mut Report) -> Result<(), Error> {
         self.each(table, table::key_of(table), report, |_, _| ()).await
+    }
+
+    /// Keys are pinned one after another.
+    async fn backup_keys(&mut self, report: &mut Report) -> Result<(), Error> {
+        let mut before = 0;
+        self.each(table::BACKUP_KEY, table::key_of(table::BACKUP_KEY), report, |row, report| {
+            let number = row.number("pin_seq").unwrap_or_default();
+            if number != before + 1 {
+                let what = format!("number {number} follows {before}");
+                report.found(found(table::BACKUP_KEY, row.key(), None, "pins_are_numbered", what));
+            }
+            before = number;
+        })
+        .await
     }
 
     /// The passes form one chain, and each promoted what it says.

@@ -4,35 +4,36 @@
 //! The phases before the first gate are the real ones, through the real doors. What comes after a gate needs rows that only the sovereign's
 //! own login writes, so it is rehearsed with the executor's doors alone, and what stands in the transaction is compared with the plan.
 
-use std::collections::{BTreeMap, HashMap};
-use std::fs;
-use std::path::{Path, PathBuf};
+mod answer;
+mod rows;
 
-use chancery_model::cutter;
-use chancery_model::envelope::Statement;
-use chancery_model::kb::{Signature, signature_payload};
-use chancery_store::iu::{NewUnit, UnitRow};
+pub use answer::{approve_rehearsal, rehearsal_asks};
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use chancery_store::iu::NewUnit;
 use chancery_store::orchestrator::RunRow;
 use chancery_store::{Role, Store, Target};
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
+use self::answer::{answered, approval_name, read_request};
+use self::rows::Rehearsed;
 use super::aides::{Aides, Watch};
-use super::approve::{Approved, Asked};
 use super::document::page;
 use super::phase::{Phase, STATES, question};
 use super::phases::Work;
 use super::plan::{Planned, entry_id};
 use super::run_id::RunId;
 use super::runner::Ended;
-use super::sidecar::{Mode, PhaseRecord, PhaseResult, Run, SchemaVersion, Sidecar};
+use super::sidecar::{Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::stop::Stop;
 use super::view;
 use crate::Error;
-use crate::cutter::{EXECUTOR_TOOL, now_micros};
+use crate::cutter::EXECUTOR_TOOL;
 use crate::run::Actor;
 
 /// Somebody who rehearses: with the executor's login, in transactions that end with a rollback.
@@ -46,19 +47,6 @@ pub struct Rehearsal<'a, A> {
     pub root: &'a Path,
 }
 
-/// The signature beside an approval that is a file.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Signed {
-    signer: String,
-    key_id: Uuid,
-    signature_id: Uuid,
-    meaning: String,
-    signed_at: i64,
-    /// Hex.
-    signature: String,
-}
-
 impl<A: Aides> Rehearsal<'_, A> {
     /// Rehearses a run of a document up to its first sovereign gate.
     ///
@@ -69,24 +57,14 @@ impl<A: Aides> Rehearsal<'_, A> {
         let source_version_id = source.map(|source| source.source_version_id).unwrap_or_default();
         let mut sidecar = Sidecar::create(
             self.root,
-            Run {
+            Run::begun(
                 run_id,
-                created_utc: run_id.began(),
-                created_by: self.actor.principal.clone(),
-                document_id: document_id.to_owned(),
-                source_document_id: cutter::entry_id(document_id),
+                run_id.began(),
+                &self.actor.principal,
+                document_id,
                 source_version_id,
-                mode: Mode::Dryrun,
-                state: "pending".to_owned(),
-                phases: Default::default(),
-                sovereign_approvals: Vec::new(),
-                idempotency_keys: Default::default(),
-                context_pins: Default::default(),
-                last_error: None,
-                schema_version: SchemaVersion,
-                consumed_approval_ids: Vec::new(),
-                elapsed_ms: 0,
-            },
+                Mode::Dryrun,
+            ),
         )?;
         self.drive(&mut sidecar, None).await
     }
@@ -165,7 +143,7 @@ impl<A: Aides> Rehearsal<'_, A> {
             .map_err(Error::from)?
             .binding;
         let file = sidecar.folder().path().join(approval.unwrap_or_default());
-        self.answered(&file, gate, request, &binding.unwrap_or_default()).await?;
+        answered(self.store, &file, gate, request, &binding.unwrap_or_default()).await?;
         validated(sidecar, approval.unwrap_or_default(), request);
         let rehearsed = self.write_units(open, &run).await?;
         if gate == "SG_cut_authz" {
@@ -250,74 +228,6 @@ impl<A: Aides> Rehearsal<'_, A> {
             }
         }
         Ok(run)
-    }
-
-    /// The approval in a file: signed by a human sovereign's live key, saying exactly what was asked.
-    async fn answered(
-        &self,
-        file: &Path,
-        gate: &str,
-        request: &Value,
-        binding: &Value,
-    ) -> Result<(), Stop> {
-        let refused = |why: String| {
-            Stop::new(
-                "STOP_APPROVAL_REFUSED",
-                why,
-                "let the sovereign approve with `cutter orchestrate approve`",
-            )
-        };
-        let body = fs::read_to_string(file)
-            .map_err(|error| refused(format!("{} can't be read: {error}", file.display())))?;
-        let said =
-            json_block(&body).ok_or_else(|| refused("the approval holds no facts".to_owned()))?;
-        let mut expected = binding.as_object().cloned().unwrap_or_default();
-        for field in ["approval_id", "nonce", "expires_at"] {
-            expected.insert(field.to_owned(), request[field].clone());
-        }
-        expected.insert("authorizes".to_owned(), json!(true));
-        let differs: Vec<&str> = expected
-            .iter()
-            .filter(|(name, value)| said[name.as_str()] != **value)
-            .map(|(name, _)| name.as_str())
-            .collect();
-        if !differs.is_empty() {
-            return Err(refused(format!("the approval differs in {}", differs.join(", "))));
-        }
-        if request["expires_at"].as_i64().is_none_or(|at| at <= now_micros()) {
-            return Err(refused("the approval differs in expires_at: it is over".to_owned()));
-        }
-        let signed: Signed = fs::read_to_string(signature_file(file))
-            .ok()
-            .and_then(|text| serde_json::from_str(&text).ok())
-            .ok_or_else(|| {
-                refused("the approval differs in signature: there is none".to_owned())
-            })?;
-        let principals = self.store.principals().await.map_err(Error::from)?;
-        let sovereign = principals.iter().any(|p| {
-            p.name == signed.signer
-                && p.active
-                && p.kind == "human"
-                && p.actor_classes.iter().any(|class| class == "sovereign")
-        });
-        let keys = self.store.signing_keys().await.map_err(Error::from)?;
-        let key = keys.iter().find(|key| {
-            key.key_id == signed.key_id
-                && key.principal == signed.signer
-                && key.revoked_at.is_none()
-        });
-        let payload = payload(file, &body, &signed);
-        let good = key.and_then(|key| hex::decode(&key.public_key).ok()).is_some_and(|key| {
-            let bytes = hex::decode(&signed.signature).unwrap_or_default();
-            Statement::kb(payload).is_signed_by(&key, &bytes)
-        });
-        if !good || !sovereign || signed.meaning != gate {
-            return Err(refused(format!(
-                "the approval differs in signature: {} did not sign it for {gate}",
-                signed.signer
-            )));
-        }
-        Ok(())
     }
 
     /// Every unit through the executor's own door, as leg A does it.
@@ -530,70 +440,6 @@ impl<A: Aides> Rehearsal<'_, A> {
     }
 }
 
-/// What stands in the transaction, beside what was planned, twice.
-struct Rehearsed {
-    plan: Planned,
-    again: Planned,
-    units: Vec<UnitRow>,
-}
-
-impl Rehearsed {
-    fn pairs(&self) -> impl Iterator<Item = (&cutter::UnitEffect, &UnitRow)> {
-        let by_address: HashMap<&str, &UnitRow> =
-            self.units.iter().map(|u| (u.address.as_str(), u)).collect();
-        self.again
-            .effect
-            .units
-            .iter()
-            .filter_map(move |planned| Some((planned, *by_address.get(planned.address.as_str())?)))
-    }
-
-    fn all(&self, holds: impl Fn(&cutter::UnitEffect, &UnitRow) -> bool) -> bool {
-        self.pairs().filter(|(planned, unit)| holds(planned, unit)).count() == self.again.count()
-    }
-
-    /// The eleven booleans of the structural probe, about the rows in the transaction.
-    fn structure(&self, forbidden: &[String]) -> Vec<(&'static str, bool)> {
-        let hash = |unit: &UnitRow| hex::encode(Sha256::digest(unit.body.as_bytes()));
-        let mut types: BTreeMap<&str, usize> = BTreeMap::new();
-        for unit in &self.units {
-            *types.entry(unit.section_type.as_str()).or_default() += 1;
-        }
-        vec![
-            ("row_count", self.units.len() == self.plan.count()),
-            ("address_distinct", self.all(|_, _| true)),
-            ("version_count", self.units.len() == self.again.count()),
-            ("version_seq_is_1", self.units.iter().all(|unit| unit.version_seq == 1)),
-            ("anchor_exact", self.units.iter().all(|unit| !unit.version_id.is_nil())),
-            (
-                "content_hash_distinct",
-                self.all(|planned, unit| planned.content_hash == unit.content_hash),
-            ),
-            ("body_hash_match", self.all(|planned, unit| planned.content_hash == hash(unit))),
-            ("lifecycle_all_draft", self.units.iter().all(|unit| unit.lifecycle_status == "draft")),
-            ("section_type_cardinality", types == self.plan.section_types()),
-            ("no_unexpected_rows", self.units.len() == self.pairs().count()),
-            (
-                "forbidden_id_zero",
-                !self
-                    .units
-                    .iter()
-                    .any(|unit| forbidden.iter().any(|pattern| is_like(&unit.address, pattern))),
-            ),
-        ]
-    }
-
-    fn is_the_source(&self) -> bool {
-        self.plan.writer_digest() == self.again.writer_digest()
-            && self.all(|planned, unit| {
-                planned.content_hash == unit.content_hash
-                    && planned.section_type == unit.section_type
-                    && planned.title == unit.title
-                    && planned.sort_order == unit.sort_order
-            })
-    }
-}
-
 /// The backup is taken once; a rehearsal that goes on has it.
 struct Recorded<'a, A> {
     aides: &'a A,
@@ -621,166 +467,6 @@ impl<A: Aides> Aides for Recorded<'_, A> {
     }
 }
 
-/// What a rehearsal asks the sovereign.
-///
-/// # Errors
-/// When it asks nothing, or its request is gone.
-pub fn rehearsal_asks(root: &Path, run_id: RunId) -> Result<Asked, Stop> {
-    let run = super::sidecar::read(root, run_id)?;
-    let gate = question(&run.state).ok_or_else(|| {
-        Stop::new(
-            "STOP_NOTHING_ASKED",
-            format!("the rehearsal is {}", run.state),
-            "see `cutter orchestrate list`",
-        )
-    })?;
-    let request = read_file_request(
-        &super::sidecar::Folder::of(root, run_id).path().join(request_name(gate)),
-    )?;
-    Ok(Asked {
-        run_id: run_id.to_string(),
-        document_id: run.document_id,
-        state: run.state,
-        gate: gate.to_owned(),
-        approval_id: request["approval_id"]
-            .as_str()
-            .and_then(|id| id.parse().ok())
-            .unwrap_or_default(),
-        asks: answer(&request),
-    })
-}
-
-/// The sovereign signs what a rehearsal asks: a file, and its signature beside it.
-///
-/// # Errors
-/// When it asks nothing, or the files cannot be written.
-pub fn approve_rehearsal(root: &Path, run_id: RunId, actor: &Actor) -> Result<Approved, Stop> {
-    let asked = rehearsal_asks(root, run_id)?;
-    let Some(own) = actor.key.as_ref() else {
-        return Err(Stop::new(
-            "STOP_KEY",
-            format!("{} has no key here", actor.principal),
-            "make one: `chancery key new NAME`",
-        ));
-    };
-    let folder = super::sidecar::Folder::of(root, run_id);
-    let file = folder.path().join(approval_name(&asked.gate));
-    let facts = serde_json::to_string_pretty(&asked.asks).expect("facts are plain data");
-    let body = format!(
-        "# Approval: {}\n\n{} authorizes what is asked below, in a rehearsal, and nothing else.\n\n```json\n{facts}\n```\n",
-        asked.gate, actor.principal
-    );
-    let mut signed = Signed {
-        signer: actor.principal.clone(),
-        key_id: own.key_id,
-        signature_id: Uuid::now_v7(),
-        meaning: asked.gate.clone(),
-        signed_at: now_micros(),
-        signature: String::new(),
-    };
-    let statement = Statement::kb(payload(&file, &body, &signed));
-    signed.signature =
-        actor.sign_statement(&statement).map(|s| hex::encode(s.signature)).unwrap_or_default();
-    view::write_file(&file, body.as_bytes())?;
-    let text = serde_json::to_string_pretty(&signed).expect("a signature is plain data");
-    view::write_file(&signature_file(&file), text.as_bytes())?;
-    Ok(Approved {
-        run_id: asked.run_id,
-        approval_kb_id: approval_name(&asked.gate),
-        approval_id: asked.approval_id,
-        gate: asked.gate,
-        state: "approved".to_owned(),
-    })
-}
-
-fn payload(file: &Path, body: &str, signed: &Signed) -> String {
-    let name = file.file_name().unwrap_or_default().to_string_lossy();
-    let sha256: [u8; 32] = Sha256::digest(body.as_bytes()).into();
-    signature_payload(&Signature {
-        signature_id: signed.signature_id,
-        path: &name,
-        revision: 1,
-        sha256: &sha256,
-        meaning: &signed.meaning,
-        principal: &signed.signer,
-        key_id: signed.key_id,
-        signed_at: signed.signed_at,
-    })
-}
-
-fn signature_file(file: &Path) -> PathBuf {
-    file.with_extension("sig.json")
-}
-
-fn request_name(gate: &str) -> &'static str {
-    if gate == "SG_cut_authz" {
-        "sg1-cut-authz-request.md"
-    } else {
-        "sg2-lifecycle-authz-request.md"
-    }
-}
-
-fn approval_name(gate: &str) -> String {
-    let name = if gate == "SG_cut_authz" {
-        "sg1-cut-authz-approval.md"
-    } else {
-        "sg2-lifecycle-authz-approval.md"
-    };
-    name.to_owned()
-}
-
-fn read_request(sidecar: &Sidecar, gate: &str) -> Result<Value, Stop> {
-    read_file_request(&sidecar.folder().path().join(request_name(gate)))
-}
-
-fn read_file_request(file: &Path) -> Result<Value, Stop> {
-    let body =
-        fs::read_to_string(file).map_err(|source| Error::File { path: file.to_owned(), source })?;
-    json_block(&body).ok_or_else(|| {
-        Stop::new(
-            "STOP_SIDECAR_CORRUPT",
-            format!("{} holds no facts", file.display()),
-            "start another rehearsal",
-        )
-    })
-}
-
-/// What is to be signed: the binding of the request, without what is only there to be read.
-fn answer(request: &Value) -> Value {
-    let read_only =
-        ["sidecar_path", "region_sha", "candidate_count", "backup_sha", "grants_probe_snapshot"];
-    let mut facts = request.as_object().cloned().unwrap_or_default();
-    facts.retain(|name, _| !read_only.contains(&name.as_str()));
-    facts.insert("authorizes".to_owned(), json!(true));
-    Value::Object(facts)
-}
-
-/// LIKE, as the database has it: `%` is any text, `_` any one character.
-fn is_like(text: &str, pattern: &str) -> bool {
-    let mut rest = pattern.chars();
-    match rest.next() {
-        None => text.is_empty(),
-        Some('%') => {
-            let rest = rest.as_str();
-            text.char_indices()
-                .map(|(at, _)| at)
-                .chain([text.len()])
-                .any(|at| is_like(&text[at..], rest))
-        }
-        Some(wanted) => {
-            let mut given = text.chars();
-            given.next().is_some_and(|c| wanted == '_' || c == wanted)
-                && is_like(given.as_str(), rest.as_str())
-        }
-    }
-}
-
-fn json_block(body: &str) -> Option<Value> {
-    let start = body.find("```json\n")? + "```json\n".len();
-    let end = start + body[start..].find("\n```")?;
-    serde_json::from_str(&body[start..end]).ok()
-}
-
 fn validated(sidecar: &mut Sidecar, approval: &str, request: &Value) {
     let record = sidecar.run_mut();
     let id = request["approval_id"].as_str().unwrap_or_default().to_owned();
@@ -799,24 +485,4 @@ fn validated(sidecar: &mut Sidecar, approval: &str, request: &Value) {
 async fn standing(open: &Store, name: &str) -> Result<RunRow, Stop> {
     let run = open.orchestrator_run(name).await.map_err(Error::from)?;
     run.ok_or_else(|| Stop::bug("the rehearsed run is gone"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_like;
-
-    #[test]
-    fn like_is_as_in_the_database() {
-        for (text, pattern, like) in [
-            ("POL/sec.1", "POL/%", true),
-            ("POL/sec.1", "%sec._", true),
-            ("POL/sec.12", "%sec._", false),
-            ("POL", "POL", true),
-            ("POL", "", false),
-            ("", "%", true),
-            ("Điều", "Đi_u", true),
-        ] {
-            assert_eq!(is_like(text, pattern), like, "{text} {pattern}");
-        }
-    }
 }

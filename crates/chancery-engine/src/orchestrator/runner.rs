@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use chancery_model::cutter;
 use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::orchestrator::{Gate, RunMove, RunRow};
@@ -20,9 +19,7 @@ use super::phase::{Phase, question};
 use super::phases::Work;
 use super::plan::entry_id;
 use super::run_id::RunId;
-use super::sidecar::{
-    Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, SchemaVersion, Sidecar,
-};
+use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::stop::Stop;
 use super::view;
 use crate::Error;
@@ -73,24 +70,14 @@ impl<A: Aides> Runner<'_, A> {
         // The file first: a run that only its file knows can be begun again, one that only the database knows has lost its file.
         let mut sidecar = Sidecar::create(
             self.root,
-            Run {
+            Run::begun(
                 run_id,
-                created_utc: run_id.began(),
-                created_by: self.actor.principal.clone(),
-                document_id: document_id.to_owned(),
-                source_document_id: cutter::entry_id(document_id),
+                run_id.began(),
+                &self.actor.principal,
+                document_id,
                 source_version_id,
-                mode: Mode::Live,
-                state: "pending".to_owned(),
-                phases: Default::default(),
-                sovereign_approvals: Vec::new(),
-                idempotency_keys: Default::default(),
-                context_pins: Default::default(),
-                last_error: None,
-                schema_version: SchemaVersion,
-                consumed_approval_ids: Vec::new(),
-                elapsed_ms: 0,
-            },
+                Mode::Live,
+            ),
         )
         .map_err(|error| not_begun(error, document_id))?;
         if let Err(stop) = self.begin(&name, document_id).await {
@@ -213,24 +200,14 @@ impl<A: Aides> Runner<'_, A> {
         let created_utc = run.created_at.parse().unwrap_or_else(|_| run_id.began());
         Ok(Sidecar::create(
             self.root,
-            Run {
+            Run::begun(
                 run_id,
                 created_utc,
-                created_by: run.started_by.clone(),
-                document_id: run.document_id.clone(),
-                source_document_id: cutter::entry_id(&run.document_id),
-                source_version_id: run.source_version_id,
-                mode: Mode::Live,
-                state: "pending".to_owned(),
-                phases: Default::default(),
-                sovereign_approvals: Vec::new(),
-                idempotency_keys: Default::default(),
-                context_pins: Default::default(),
-                last_error: None,
-                schema_version: SchemaVersion,
-                consumed_approval_ids: Vec::new(),
-                elapsed_ms: 0,
-            },
+                &run.started_by,
+                &run.document_id,
+                run.source_version_id,
+                Mode::Live,
+            ),
         )?)
     }
 
@@ -440,7 +417,7 @@ impl<A: Aides> Runner<'_, A> {
                 self.watch.invariant(name, *holds == Value::Bool(true));
             }
         }
-        self.watch.phase_passed(reached.map_or(phase.to(), |one| one.to.as_str()), elapsed);
+        self.watch.phase_passed(reached.map_or_else(|| phase.to(), |one| one.to.as_str()), elapsed);
         Ok(())
     }
 

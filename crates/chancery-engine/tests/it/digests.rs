@@ -9,6 +9,7 @@ use chancery_model::cutter::{
     lane_payload, review_evidence, verifier_attested, verify_digest,
 };
 use chancery_model::{canonical, evidence};
+use chancery_store::Role;
 use chancery_testkit::TestDb;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -425,6 +426,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
         .expect("a draft");
     crate::approvals::a_used_approval(&scene).await;
     crate::kb::a_signed_document(&scene).await;
+    orchestrated(&scene.db).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES
         .iter()
@@ -459,6 +461,21 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
         // One title was forged above.
         assert_eq!(wrong, usize::from(*table == "iu.unit_version"), "{table}");
     }
+}
+
+/// A run that was started, and a key that backups are encrypted to.
+async fn orchestrated(db: &TestDb) {
+    let id = Uuid::now_v7();
+    let start = format!(
+        "select orchestrator.fn_start('{id}', 'ictr-20260914T080000Z-{id}', 'several', '{}', 'dora') ->> 'state'",
+        Uuid::now_v7()
+    );
+    assert_eq!(db.text_as(Role::CutterExec, &start).await, "pending");
+    let pin = format!(
+        "select orchestrator.fn_backup_key_pin('{}', '-----BEGIN PGP PUBLIC KEY BLOCK-----', 'test') ->> 'replayed'",
+        "A1".repeat(20)
+    );
+    assert_eq!(db.text_as(Role::Migrator, &pin).await, "false");
 }
 
 /// A second reader of raw columns, from the table itself.

@@ -3,7 +3,7 @@
 
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::{LOGINS, Role, Store};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, shipped};
 use serde_json::json;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -11,6 +11,7 @@ use uuid::Uuid;
 
 use crate::approval_world::Panel;
 use crate::cutter_world::World;
+use crate::orchestrator_world::{FINGERPRINT, KEY};
 use crate::session::{Isolation, Session};
 use crate::support::{a_move, check, codes, draft, letters, post, start};
 use crate::tables::{APPENDED_BY_RIGHT_ALONE, FACTS, HISTORY, RULES, all_tables, with_partitions};
@@ -32,7 +33,24 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     world.live().await;
     let panel = Panel::on(world.db).await;
     panel.live().await;
+    orchestrated(&panel.db).await;
     (panel.db, store, run)
+}
+
+/// A row in each table of the orchestrator. The database has a document and an executor.
+async fn orchestrated(db: &TestDb) {
+    let machine = shipped().into_iter().find(|machine| machine.machine == "orchestrator_run");
+    db.definition(&machine.expect("the orchestrator's machine")).await;
+    let id = Uuid::now_v7();
+    let start = format!(
+        "select orchestrator.fn_start('{id}', 'ictr-20260914T080000Z-{id}', 'waiting', '{}', 'executor') ->> 'state'",
+        Uuid::now_v7()
+    );
+    assert_eq!(db.text_as(Role::CutterExec, &start).await, "pending");
+    let pin = format!(
+        "select orchestrator.fn_backup_key_pin('{FINGERPRINT}', '{KEY}', 'test') ->> 'replayed'"
+    );
+    assert_eq!(db.text_as(Role::Migrator, &pin).await, "false");
 }
 
 /// Puts a row into the outbox's default partition: an event of a day that has none of its own.

@@ -163,7 +163,7 @@ async fn the_registry_has_the_tables_of_the_specification() {
 }
 
 /// Machines whose room is installed, with its guards.
-const ROOMS_THAT_STAND: [&str; 1] = ["cut_request"];
+const ROOMS_THAT_STAND: [&str; 2] = ["cut_request", "orchestrator_run"];
 
 /// FSM-2, FSM-8: one registry holds every shipped machine and a user's own. What waits for guards of a room stays inactive
 /// and says for which.

@@ -120,6 +120,8 @@ pub(crate) fn may_act(login: Role, class: &str) -> bool {
         "executor_dot991" => login == Role::CutterExec,
         "verifier_dot992" => login == Role::CutterVerify,
         "review_authority" => login == Role::CutterReview,
+        // Who authorizes a run reviews its manifest in the same transaction.
+        "sovereign" => [Role::App, Role::CutterReview].contains(&login),
         "observer" => false,
         other => login == Role::App && ACTOR_CLASSES.contains(&other),
     }

@@ -27,6 +27,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "iu.unit_edit_draft",
     "kb.revision",
     "kb.revision_signature",
+    "orchestrator.backup_key",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
@@ -37,6 +38,7 @@ pub(crate) const FACTS: &[&str] = &[
     "identity.signing_key",
     "iu.information_unit",
     "iu.unit_version",
+    "orchestrator.run",
 ];
 
 /// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.

@@ -16,7 +16,9 @@ use crate::support::{letters, post};
 mod bundle;
 mod columns;
 mod forged;
-mod scene;
+pub(crate) mod scene;
+
+pub(crate) use bundle::{other, sealed};
 
 /// A history with signatures, and a superuser who has switched every trigger off.
 struct Scene {

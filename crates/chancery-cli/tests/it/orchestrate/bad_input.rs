@@ -257,7 +257,7 @@ fn a_document_or_a_function_that_changed_is_drift() {
 
     let function = "iu.fn_iu_enact";
     let text = scene.one(&format!("select pg_get_functiondef('{function}'::regproc)"));
-    scene.one(&format!("{}", text.replacen("begin", "begin -- mended", 1)));
+    scene.one(&text.replacen("begin", "begin -- mended", 1));
     let said = scene.resume(&run, Some(&first_gate)).ends_with(3);
     stopped(&said, "STOP_DRIFT");
     assert!(said.stderr.contains("fn_iu_enact"), "{said:?}");
@@ -269,7 +269,7 @@ fn a_document_or_a_function_that_changed_is_drift() {
     scene.resume(&run, Some(&acknowledged)).ends_with(4);
     // What the verifier's process finds is told by the runner as well.
     scene.taken_until(&run, 8);
-    scene.one(&format!("{}", text.replacen("begin", "begin -- mended", 1)));
+    scene.one(&text.replacen("begin", "begin -- mended", 1));
     let said = scene.resume(&run, None).ends_with(3);
     stopped(&said, "STOP_DRIFT");
     assert_eq!(scene.moves(&run).last().expect("a move")["from"], "leg_b_recorded");

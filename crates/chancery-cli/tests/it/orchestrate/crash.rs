@@ -49,9 +49,14 @@ fn a_runner_killed_at_any_instant_goes_on_to_the_same_end() {
         stages.restore(*stage);
         stages.kill(*stage, call, *n);
         let end = stages.finish();
-        assert_eq!(end, expected, "killed in {stage:?} at {call} {n}");
+        assert_eq!(
+            end,
+            expected,
+            "killed in {stage:?} at {call} {n} (one of {} of {} instants)",
+            taken.len(),
+            instants.len()
+        );
     }
-    println!("{} of {} instants", taken.len(), instants.len());
 }
 
 impl Stages {

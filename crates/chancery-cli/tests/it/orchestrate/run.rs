@@ -107,3 +107,55 @@ fn the_sidecar_says_the_same(scene: &Scene, run: &str) {
     }
     assert_eq!(sidecar["consumed_approval_ids"].as_array().map(Vec::len), Some(2));
 }
+
+/// ORC-3, IG_write_verify: the verifier may be somebody else's process. The runner waits for no key that it does not have: the run
+/// stays where it is until a worker with the verifier's login has recorded its verdict.
+#[test]
+fn a_worker_verifies_what_a_run_wrote() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let approval = scene.approved(&run);
+    let args = [
+        "resume",
+        "--run-id",
+        &run,
+        "--approval-kb-id",
+        &approval,
+        "--verifier",
+        "alice",
+        "--as",
+        "executor",
+    ];
+    let said = scene.orchestrate(&args).ends_with(1);
+    assert!(said.stderr.contains("STOP_VERIFIER"), "{said:?}");
+    assert_eq!(scene.state(&run), "leg_b_recorded");
+
+    // The executor of the direct way leaves it alone; the verifier takes it on, once.
+    scene.place.done(&["worker", "--role", "executor", "--once", "--as", "executor"]);
+    assert_eq!(scene.state(&run), "leg_b_recorded");
+    let said = scene.place.done(&["worker", "--role", "verifier", "--once", "--as", "verifier"]);
+    assert!(said.stdout.contains(&run), "{said:?}");
+    assert_eq!(scene.state(&run), "write_verified");
+    let said = scene.place.done(&["worker", "--role", "verifier", "--once", "--as", "verifier"]);
+    assert_eq!(said.stdout, "");
+    scene.resume(&run, None).ends_with(4);
+    scene.taken_on(&run, 0);
+    assert_eq!(scene.state(&run), "closeout_reported");
+
+    let dry = scene
+        .document("other", 3)
+        .orchestrate(&["start", "other", "--mode", "dryrun", "--as", "executor"])
+        .ends_with(4);
+    assert_eq!(dry.stdout.trim(), "awaiting_cut_authorization");
+    let listed = scene.orchestrate(&["list", "--json"]).ends_with(0).json();
+    let modes: Vec<&str> =
+        listed.as_array().expect("runs").iter().filter_map(|run| run["mode"].as_str()).collect();
+    assert_eq!(modes, ["dryrun", "live"]);
+    let name = listed[0]["run_name"].as_str().expect("a run");
+    let status = scene.orchestrate(&["status", "--run-id", name]).ends_with(0);
+    assert!(
+        status.stdout.contains("dryrun") && status.stdout.contains("grant_probe"),
+        "{status:?}"
+    );
+}

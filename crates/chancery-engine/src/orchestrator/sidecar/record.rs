@@ -43,6 +43,37 @@ fn at_most_exact<S: Serializer>(number: &u64, serializer: S) -> Result<S::Ok, S:
     serializer.serialize_u64((*number).min(EXACT))
 }
 
+impl Run {
+    /// A run of which nothing has been done.
+    pub fn begun(
+        run_id: RunId,
+        created_utc: Timestamp,
+        created_by: &str,
+        document_id: &str,
+        source_version_id: Uuid,
+        mode: Mode,
+    ) -> Self {
+        Self {
+            run_id,
+            created_utc,
+            created_by: created_by.to_owned(),
+            document_id: document_id.to_owned(),
+            source_document_id: chancery_model::cutter::entry_id(document_id),
+            source_version_id,
+            mode,
+            state: "pending".to_owned(),
+            phases: IndexMap::new(),
+            sovereign_approvals: Vec::new(),
+            idempotency_keys: IndexMap::new(),
+            context_pins: Pins::default(),
+            last_error: None,
+            schema_version: SchemaVersion,
+            consumed_approval_ids: Vec::new(),
+            elapsed_ms: 0,
+        }
+    }
+}
+
 /// Whether a run writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -111,7 +111,7 @@ async fn every_flipped_bit_of_a_bundle_is_found() {
     assert!(!verified(&longer).await.ok(), "something behind it");
 }
 
-pub(super) fn sealed(document: &Value) -> Vec<u8> {
+pub(crate) fn sealed(document: &Value) -> Vec<u8> {
     let line = canonical::to_string(document) + "\n";
     let seal = Sha256::digest(&line).iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     format!("{line}sha256:{seal}\n").into_bytes()
@@ -176,7 +176,7 @@ fn leaves(value: &Value, place: String, places: &mut Vec<String>) {
 }
 
 /// Another text of the same kind: digits stay digits, so that it is found for what it says and not for how it looks.
-pub(super) fn other(text: &str) -> String {
+pub(crate) fn other(text: &str) -> String {
     match text.chars().last() {
         Some(last @ '0'..='8') => {
             let digit = char::from_u32(u32::from(last) + 1).expect("a digit");

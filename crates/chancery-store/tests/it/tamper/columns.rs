@@ -21,7 +21,9 @@ async fn every_way_of_an_entry_replays() {
     assert_eq!(report.mismatches, []);
     let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
     let known: BTreeSet<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
-    assert_eq!(tables, known, "every table of evidence has rows here");
+    // Runs have a scene of their own, in orchestrator_audit.rs.
+    let of_runs = BTreeSet::from(["orchestrator.run", "orchestrator.backup_key"]);
+    assert_eq!(tables, &known - &of_runs, "every other table of evidence has rows here");
     for (table, rows) in &report.evidence {
         assert_eq!(i64::try_from(*rows), Ok(cutter.db.count(table).await), "{table}");
     }
@@ -247,7 +249,7 @@ async fn no_column_of_an_approval_or_a_document_of_the_knowledge_base_can_be_cha
 /// The lists above have every table that the audit knows, and the database stamps no other.
 #[tokio::test]
 async fn every_table_of_evidence_is_tried() {
-    let source = include_str!("columns.rs");
+    let source = concat!(include_str!("columns.rs"), include_str!("../orchestrator_audit.rs"));
     for (table, _) in evidence::TABLES {
         assert!(source.matches(&format!("\"{table}\",")).count() > 0, "{table} is tried");
     }

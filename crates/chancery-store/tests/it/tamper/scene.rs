@@ -47,6 +47,7 @@ impl Cutter {
             ("mara", "human", &["pic_human"][..]),
             ("rita", "human", &["review_authority"]),
             ("sol", "human", &["sovereign"]),
+            ("sara", "human", &["sovereign", "review_authority"]),
             ("edith", "service", &["executor_dot991"]),
             ("vera", "service", &["verifier_dot992"]),
         ] {
@@ -180,7 +181,7 @@ impl Cutter {
         self.exec.fn_iu_enact(&enactment).await.expect("enacted");
     }
 
-    async fn now(&self) -> i64 {
+    pub(crate) async fn now(&self) -> i64 {
         let now = self.db.text("select internal.micros(internal.now())::text").await;
         now.parse().expect("a number")
     }
