@@ -499,6 +499,10 @@ impl<A: Aides> Runner<'_, A> {
             Ok(way) => way,
             // Both are told: the second may be the cause of the first.
             Err(unsaid) => {
+                let unsaid = self.moved(run, unsaid).await;
+                if unsaid.code == "STOP_SOVEREIGN" {
+                    return Err(unsaid);
+                }
                 let reason = format!(
                     "{}; and the database did not take the stop: {}",
                     stop.reason, unsaid.reason
