@@ -276,12 +276,12 @@ fn an_aide_that_cannot_work_stops_the_run() {
     fs::rename(keys.join("verifier"), keys.join("elsewhere")).expect("moved");
     let approval = scene.approved(&run);
     let said = scene.resume(&run, Some(&approval));
-    assert_eq!(said.exit, Some(3), "{said:?}");
+    assert_eq!(said.exit, Some(1), "{said:?}");
     stopped(&said, "STOP_VERIFIER");
     assert!(said.stderr.contains("RI008"), "{said:?}");
     assert_eq!(scene.state(&run), "leg_b_recorded", "it waits where it is");
     assert_eq!(scene.one("select count(*) from cutter_governance.verify_result"), "0");
-    let again = scene.unchanged_database(|| scene.resume(&run, None)).ends_with(3);
+    let again = scene.unchanged_database(|| scene.resume(&run, None)).ends_with(1);
     stopped(&again, "STOP_VERIFIER");
     fs::rename(keys.join("elsewhere"), keys.join("verifier")).expect("back");
     scene.resume(&run, None).ends_with(4);
