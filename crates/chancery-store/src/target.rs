@@ -227,7 +227,7 @@ impl Store {
     pub fn with_connections(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
         let pool = PgPoolOptions::new()
             .max_connections(connections)
-            .acquire_timeout(Duration::from_secs(30))
+            .acquire_timeout(Duration::from_secs(10))
             .connect_lazy_with(target.options(role)?);
         Ok(Self { pool })
     }

@@ -15,7 +15,10 @@ begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'executor_dot991');
   if p_run_id is null or p_entry_id is null or p_run_name is null or p_run_name !~ '^ictr-[0-9]{8}T[0-9]{6}Z-[0-9a-f-]{36}$' or substr(p_run_name, 23) <> p_run_id::text
-     or p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$' then
+     or p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$'
+     -- A run marks its request itself: one that is there already is somebody else's.
+     or exists (select from cutter_governance.decision_backlog_entry e
+                 where e.entry_id = p_entry_id and not exists (select from orchestrator.run r where r.entry_id = e.entry_id)) then
     perform internal.refuse(internal.problem('RO009', jsonb_build_object('run_id', p_run_id, 'run_name', p_run_name)));
   end if;
   -- Two starts at once: the second waits here and then sees the first.

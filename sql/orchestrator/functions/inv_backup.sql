@@ -8,5 +8,6 @@ as $$
     'key_fingerprint_matches', coalesce(p_evidence #>> '{pins,backup_fingerprint}' = (
       select k.fingerprint from orchestrator.backup_key k order by k.pin_seq desc limit 1), false),
     'backup_sha_recorded', orchestrator.is_sha256(p_evidence #>> '{pins,backup_sha}') and coalesce((p_evidence #>> '{pins,backup_bytes}')::bigint > 0, false),
-    'sidecar_written', orchestrator.is_sha256(p_evidence ->> 'sidecar_sha256'))
+    'sidecar_written', orchestrator.is_sha256(p_evidence ->> 'sidecar_sha256')
+      and coalesce(p_evidence #>> '{pins,backup_utc}' ~ '^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$', false))
 $$;

@@ -16,5 +16,9 @@ as $$
       select count(*) from kb.revision k, regexp_split_to_table(k.body, E'\n') line
        where k.path = p_evidence ->> 'index_kb_id' and position(p_run.run_name in line) > 0
          and k.revision = (select max(n.revision) from kb.revision n where n.path = k.path)) = 1,
-    'sidecar_is_complete', orchestrator.is_sha256(p_evidence ->> 'sidecar_sha256'))
+    -- Every gate that the log says was passed, the sidecar says as well.
+    'sidecar_is_complete', orchestrator.is_sha256(p_evidence ->> 'sidecar_sha256') and not exists (
+      select from fsm.transition_log l
+       where l.run_id = p_run.run_id and l.idempotency_key ~ '^(IG|SG)_' and l.idempotency_key <> 'IG_closeout'
+         and not coalesce(p_evidence -> 'sidecar_gates' ? l.idempotency_key, false)))
 $$;

@@ -8,16 +8,18 @@ as $$
       select from unnest(array['fn_iu_create', 'fn_iu_apply_edit_draft', 'fn_iu_enact']) w (name)
        where not exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
                           where n.nspname = 'iu' and p.proname = w.name and has_function_privilege('cutter_exec', p.oid, 'execute'))),
-    'verifier_may_record', has_table_privilege('cutter_verify', 'cutter_governance.v_verify_result', 'select') and exists (
-      select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
-       where n.nspname = 'cutter_governance' and p.proname = 'fn_verify' and has_function_privilege('cutter_verify', p.oid, 'execute')),
+    -- Its own verdict and the run's move past it: without the second the run would stand still after it wrote.
+    'verifier_may_record', has_table_privilege('cutter_verify', 'cutter_governance.v_verify_result', 'select') and not exists (
+      select from (values ('cutter_governance', 'fn_verify'), ('orchestrator', 'fn_write_verify')) w (room, name)
+       where not exists (select from pg_proc p join pg_namespace n on n.oid = p.pronamespace
+                          where n.nspname = w.room and p.proname = w.name and has_function_privilege('cutter_verify', p.oid, 'execute'))),
     'reader_may_see_decisions', has_table_privilege('chancery_app', 'cutter_governance.v_review_decision', 'select'),
     'nothing_open_to_public', not exists (
       select from pg_proc p join pg_namespace n on n.oid = p.pronamespace, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
        where n.nspname in ('cutter_governance', 'iu', 'orchestrator') and a.grantee = 0 and a.privilege_type = 'EXECUTE'),
+    -- Whatever the way: by name, by everyone's rights, by a column's or by another role's.
     'no_direct_table_rights', not exists (
-      select from pg_class c join pg_namespace n on n.oid = c.relnamespace, aclexplode(coalesce(c.relacl, acldefault('r', c.relowner))) a
+      select from pg_class c join pg_namespace n on n.oid = c.relnamespace, unnest(array['cutter_exec', 'cutter_verify', 'cutter_review', 'chancery_app']) l (login)
        where n.nspname in ('cutter_governance', 'iu', 'orchestrator') and c.relkind in ('r', 'p')
-         and a.privilege_type in ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE')
-         and (a.grantee = 0 or a.grantee in ('cutter_exec'::regrole, 'cutter_verify'::regrole, 'cutter_review'::regrole, 'chancery_app'::regrole))))
+         and (has_table_privilege(l.login, c.oid, 'insert, update, delete, truncate') or has_any_column_privilege(l.login, c.oid, 'insert, update'))))
 $$;

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use chancery_model::cutter::{EXECUTOR_LANE, Effect, executor_attested};
+use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::orchestrator::{Gate, RunReport, RunRow};
 use serde_json::{Value, json};
@@ -14,10 +15,10 @@ use super::authority::{self, Question};
 use super::document::page;
 use super::phase::Phase;
 use super::plan::{Ids, Planned};
-use super::sidecar::Sidecar;
+use super::sidecar::{PhaseResult, Sidecar};
 use super::stop::Stop;
 use crate::Error;
-use crate::cutter::{EXECUTOR_TOOL, Retry, sign_in_lane, trusted_manifest};
+use crate::cutter::{EXECUTOR_TOOL, Retry, refused, sign_in_lane, trusted_manifest};
 use crate::run::Actor;
 
 /// What a phase works with.
@@ -34,6 +35,7 @@ pub(super) struct Work<'a, A> {
 impl<A: Aides> Work<'_, A> {
     /// Does the phase.
     pub(super) async fn perform(&self, phase: Phase, sidecar: &mut Sidecar) -> Result<(), Stop> {
+        self.no_drift().await?;
         match phase {
             Phase::SourcePin => self.source_pin().await,
             Phase::Mark => self.mark().await,
@@ -49,6 +51,19 @@ impl<A: Aides> Work<'_, A> {
             Phase::LifecycleEnact => self.lifecycle_enact().await,
             Phase::Closeout => self.closeout(sidecar).await,
         }
+    }
+
+    /// The gate's door looks again. This look comes before the phase begins, so that where the ground moved nobody is asked, no backup is
+    /// taken and no other process is started.
+    async fn no_drift(&self) -> Result<(), Stop> {
+        // The name of no gate: what drifted, and no invariants.
+        let found = self.store.orchestrator_gate_preview(self.run.run_id, "", &json!({})).await;
+        let differences = found.map_err(Error::from)?.drift;
+        let Some(first) = differences.first() else { return Ok(()) };
+        let facts = json!({
+            "run_id": self.run.run_name, "state": self.run.state, "dimension": first["dimension"], "differences": differences,
+        });
+        Err(refused(self.store, Code::RO003, facts).await.into())
     }
 
     fn gate<'g>(&'g self, evidence: &'g Value, document: &'g str) -> Gate<'g> {
@@ -255,9 +270,7 @@ impl<A: Aides> Work<'_, A> {
                 Ok(RunReport { .. }) => return Ok(()),
                 // Only another signature of the same executor is waited for; nothing else is tried twice.
                 Err(error)
-                    if error
-                        .refusal()
-                        .is_some_and(|r| r.code == chancery_model::refusal::Code::RC009) =>
+                    if error.refusal().is_some_and(|refusal| refusal.code == Code::RC009) =>
                 {
                     retry.or_give_up(error.into()).await?;
                 }
@@ -278,7 +291,14 @@ impl<A: Aides> Work<'_, A> {
     }
 
     async fn closeout(&self, sidecar: &Sidecar) -> Result<(), Stop> {
-        let evidence = json!({ "sidecar_sha256": sha256_of(&sidecar.folder().state())? });
+        let phases = &sidecar.run().phases;
+        let passed = Phase::ALL.into_iter().filter(|phase| {
+            phases.get(phase.name()).is_some_and(|record| record.result == PhaseResult::Passed)
+        });
+        let evidence = json!({
+            "sidecar_sha256": sha256_of(&sidecar.folder().state())?,
+            "sidecar_gates": passed.map(Phase::gate).collect::<Vec<_>>(),
+        });
         let facts = json!({
             "pins": self.pins,
             "phases": sidecar.run().phases.keys().collect::<Vec<_>>(),

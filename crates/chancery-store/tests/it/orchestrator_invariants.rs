@@ -154,7 +154,7 @@ fn cases() -> Vec<(&'static str, &'static str, Change)> {
         (
             "IG_structural_verify",
             "forbidden_id_zero",
-            Live("insert into config.dot_config (key, value, description) values ('orchestrator.forbidden_addresses', '[\"{prefix}/two\"]', '')"),
+            Live("update config.dot_config set value = '[\"{prefix}/tw%\"]' where key = 'orchestrator.forbidden_addresses'"),
         ),
         (
             "IG_leg_b_record",

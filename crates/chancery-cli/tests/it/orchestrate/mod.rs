@@ -3,10 +3,14 @@
 mod bad_input;
 mod batch;
 mod crash;
+mod drift;
 mod dryrun;
+mod failed_gates;
+mod invariants;
 mod refused_approvals;
 mod run;
 pub(crate) mod scene;
 mod stops;
+mod tamper;
 mod trouble;
 mod void;
