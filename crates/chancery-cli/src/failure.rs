@@ -191,7 +191,8 @@ impl Failure {
 
 /// Whether a rule says no, rather than the world around.
 fn is_rule(stop: &Stop) -> bool {
-    stop.source.as_ref().is_some_and(|error| error.refusal().is_some())
+    // What a rule refused to another process is that process's trouble.
+    stop.code != "STOP_VERIFIER" && stop.source.as_ref().is_some_and(|e| e.refusal().is_some())
         || matches!(
             stop.code,
             "STOP_APPROVAL_REFUSED"

@@ -79,7 +79,7 @@ impl<A: Aides> Runner<'_, A> {
                 Mode::Live,
             ),
         )
-        .map_err(|error| not_begun(error, document_id))?;
+        .map_err(|error| Stop::not_begun(error, document_id))?;
         if let Err(stop) = self.begin(&name, document_id).await {
             // Nothing was begun, so nothing is left behind. Where it is not known whether it was, the file stays.
             if stop.source.as_ref().is_some_and(|error| error.refusal().is_some()) {
@@ -358,7 +358,7 @@ impl<A: Aides> Runner<'_, A> {
         let spent = Duration::from_millis(sidecar.run().elapsed_ms);
         let allowed = caps.phase.min(caps.run.saturating_sub(spent));
         let clock = Instant::now();
-        let over_cap = || over_cap(phase, &caps, spent);
+        let over_cap = || Stop::over_cap(phase.name(), caps.phase, caps.run, spent);
         let work = Work {
             store: self.store,
             actor: self.actor,
@@ -496,24 +496,27 @@ impl<A: Aides> Runner<'_, A> {
             self.watch.stopped(stop.code, &stop.reason);
             return Err(stop);
         };
+        let reported = halt(self.store, self.actor, sidecar, run, phase, &halted, &stop).await;
+        let now = self.store.orchestrator_run(&run.run_name).await.map_err(Error::from)?;
+        // The sovereign was faster: what holds is that stop, and this one was none.
+        if let Some(now) = now.filter(|now| now.seq != run.seq) {
+            view::bring_up(self.store, sidecar, &now).await?;
+            if now.state != halted.to {
+                return Err(self.moved(run, stop).await);
+            }
+        }
         self.watch.stopped(halted.code, &stop.reason);
-        let reported = match halt(self.store, self.actor, sidecar, run, phase, &halted, &stop).await
-        {
-            Ok(way) => way,
+        Err(match reported {
+            Ok(way) => Stop { code: halted.code, way, ..stop },
             // Both are told: the second may be the cause of the first.
             Err(unsaid) => {
                 let reason = format!(
                     "{}; and the database did not take the stop: {}",
                     stop.reason, unsaid.reason
                 );
-                return Err(Stop { code: halted.code, reason, way: unsaid.way, ..stop });
+                Stop { code: halted.code, reason, way: unsaid.way, ..stop }
             }
-        };
-        let now = self.store.orchestrator_run(&run.run_name).await.map_err(Error::from)?;
-        if let Some(now) = now {
-            view::bring_up(self.store, sidecar, &now).await?;
-        }
-        Err(Stop { code: halted.code, way: reported, ..stop })
+        })
     }
 
     /// The run is not where this process left it: the sovereign stopped or voided it meanwhile.
@@ -559,39 +562,6 @@ impl Caps {
         // The gates that only ask have no cap of their own in the settings.
         Ok(Self { phase: minutes(phase.name(), 5.0).await?, run: minutes("run", 60.0).await? })
     }
-}
-
-/// Which of both caps it was, and the setting that holds it.
-fn over_cap(phase: Phase, caps: &Caps, spent: Duration) -> Stop {
-    let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
-    let reason = if caps.run.saturating_sub(spent) < caps.phase {
-        format!(
-            "the run works longer than it may in all, {} (orchestrator.cap_minutes.run); {} was spent before {}",
-            seconds(caps.run),
-            seconds(spent),
-            phase.name()
-        )
-    } else {
-        format!(
-            "{name} takes longer than it may, {} (orchestrator.cap_minutes.{name})",
-            seconds(caps.phase),
-            name = phase.name()
-        )
-    };
-    Stop::new("STOP_OVER_CAP", reason, "find out what takes so long")
-}
-
-/// A run that could not even get its file was not begun.
-fn not_begun(error: SidecarError, document_id: &str) -> Stop {
-    let again = format!("`cutter orchestrate start {document_id}`");
-    let way = match &error {
-        SidecarError::DiskFull { .. } => format!("nothing was begun: make room, then {again}"),
-        SidecarError::Io { .. } => {
-            format!("nothing was begun: when the folder can be written, {again}")
-        }
-        _ => return error.into(),
-    };
-    Stop { way, ..error.into() }
 }
 
 fn over(run: &RunRow, sidecar: &Sidecar) -> Stop {

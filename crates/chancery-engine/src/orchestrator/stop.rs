@@ -1,7 +1,9 @@
 //! Why a run does not go on, in one code, one reason and one way forward.
 
 use std::fmt;
+use std::time::Duration;
 
+use super::sidecar::Error as SidecarError;
 use crate::Error;
 
 /// A stop. Nothing is retried and no gate is skipped: whoever reads it decides.
@@ -53,8 +55,41 @@ impl Stop {
     }
 }
 
-impl From<super::sidecar::Error> for Stop {
-    fn from(error: super::sidecar::Error) -> Self {
+impl Stop {
+    /// Which of both caps it was, and the setting that holds it.
+    pub(super) fn over_cap(phase: &str, cap: Duration, of_run: Duration, spent: Duration) -> Self {
+        let seconds = |time: Duration| format!("{:.1} s", time.as_secs_f64());
+        let reason = if of_run.saturating_sub(spent) < cap {
+            format!(
+                "the run works longer than it may in all, {} (orchestrator.cap_minutes.run); {} was spent before {phase}",
+                seconds(of_run),
+                seconds(spent)
+            )
+        } else {
+            format!(
+                "{phase} takes longer than it may, {} (orchestrator.cap_minutes.{phase})",
+                seconds(cap)
+            )
+        };
+        Self::new("STOP_OVER_CAP", reason, "find out what takes so long")
+    }
+
+    /// A run that could not even get its file was not begun.
+    pub(super) fn not_begun(error: SidecarError, document_id: &str) -> Self {
+        let again = format!("`cutter orchestrate start {document_id}`");
+        let way = match &error {
+            SidecarError::DiskFull { .. } => format!("nothing was begun: make room, then {again}"),
+            SidecarError::Io { .. } => {
+                format!("nothing was begun: when the folder can be written, {again}")
+            }
+            _ => return error.into(),
+        };
+        Self { way, ..error.into() }
+    }
+}
+
+impl From<SidecarError> for Stop {
+    fn from(error: SidecarError) -> Self {
         // Its words end with the way forward.
         let text = error.to_string();
         let (reason, way) = text.split_once(": ").unwrap_or((&text, "look at the file"));

@@ -67,45 +67,13 @@ fn a_busy_run_is_left_alone() {
 
     // Two real ones. The first is held up in the database until the second has had its answer.
     let approval = scene.approved(&run);
-    let status = scene.place.json(&["db", "status"]);
-    let text = |key: &str| status[key].as_str().expect("a path").to_owned();
-    let password = fs::read_to_string(scene.place.path().join("secrets/chancery_admin.password"));
-    let mut holder = Command::new(format!("{}/psql", text("bin_dir")))
-        .args(["-X", "-At", "-U", "chancery_admin", "-d", "chancery", "-h", &text("socket_dir")])
-        .env("PGPASSWORD", password.expect("a password").trim())
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .expect("psql");
-    let mut asks = holder.stdin.take().expect("its input");
-    std::io::Write::write_all(
-        &mut asks,
-        b"begin; select 'held' from orchestrator.run for update;\n",
-    )
-    .expect("a statement");
-    let mut answers = std::io::BufReader::new(holder.stdout.take().expect("its output"));
-    let mut line = String::new();
-    while !line.contains("held") {
-        line.clear();
-        std::io::BufRead::read_line(&mut answers, &mut line).expect("an answer");
-    }
     let args = ["resume", "--run-id", &run, "--approval-kb-id", &approval, "--as", "executor"];
-    let first = scene
-        .place
-        .command(&[&["cutter", "orchestrate"], args.as_slice()].concat())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the first");
-    let waits = "select count(*) from pg_stat_activity where usename = 'cutter_exec' and wait_event_type = 'Lock'";
-    while scene.one(waits) == "0" {
-        std::thread::yield_now();
-    }
+    let held = scene.hold_runs();
+    let first = scene.begun_and_waiting(&args, "cutter_exec");
     let second = scene.orchestrate(&args).ends_with(3);
     stopped(&second, "STOP_RUN_BUSY");
     assert!(second.stderr.contains(&format!("process {}", first.id())), "{second:?}");
-    drop(asks);
-    holder.wait().expect("psql ends");
+    held.let_go();
     let first = first.wait_with_output().expect("the first ends");
     assert_eq!(first.status.code(), Some(4), "{}", String::from_utf8_lossy(&first.stderr));
     assert_eq!(scene.state(&run), "awaiting_lifecycle_authorization");
@@ -308,12 +276,12 @@ fn an_aide_that_cannot_work_stops_the_run() {
     fs::rename(keys.join("verifier"), keys.join("elsewhere")).expect("moved");
     let approval = scene.approved(&run);
     let said = scene.resume(&run, Some(&approval));
-    assert_eq!(said.exit, Some(3), "{said:?}");
+    assert_eq!(said.exit, Some(1), "{said:?}");
     stopped(&said, "STOP_VERIFIER");
     assert!(said.stderr.contains("RI008"), "{said:?}");
     assert_eq!(scene.state(&run), "leg_b_recorded", "it waits where it is");
     assert_eq!(scene.one("select count(*) from cutter_governance.verify_result"), "0");
-    let again = scene.unchanged_database(|| scene.resume(&run, None)).ends_with(3);
+    let again = scene.unchanged_database(|| scene.resume(&run, None)).ends_with(1);
     stopped(&again, "STOP_VERIFIER");
     fs::rename(keys.join("elsewhere"), keys.join("verifier")).expect("back");
     scene.resume(&run, None).ends_with(4);

@@ -124,6 +124,37 @@ fn goes_on(scene: &Scene, run: &str, approval: &str, next: Option<u8>) {
     std::fs::remove_dir_all(obstacle).expect("the folder goes away");
 }
 
+/// ORC-2, ORC-10: the sovereign stops a run while a phase works: the phase writes nothing, and its process says who stopped it.
+#[test]
+fn a_stop_reaches_a_run_that_works() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let approval = scene.approved(&run);
+    let stop = ["stop", "--run-id", &run, "--reason", "wait", "--as", "sofia"];
+    let resume = ["resume", "--run-id", &run, "--approval-kb-id", &approval, "--as", "executor"];
+    // The sovereign is first in the queue for the run, the phase second.
+    let held = scene.hold_runs();
+    let stopping = scene.begun_and_waiting(&stop, "chancery_app");
+    let working = scene.begun_and_waiting(&resume, "cutter_exec");
+    held.let_go();
+    let stopping = stopping.wait_with_output().expect("the stop ends");
+    assert_eq!(stopping.status.code(), Some(0), "{stopping:?}");
+    let working = working.wait_with_output().expect("the phase ends");
+    let said = String::from_utf8_lossy(&working.stderr);
+    assert_eq!(working.status.code(), Some(3), "{said}");
+    assert!(said.contains("\nSTOP_SOVEREIGN: "), "{said}");
+    assert!(said.contains(&format!("cutter orchestrate approve --run-id {run}")), "{said}");
+    assert_eq!(scene.state(&run), "stopped_sovereign");
+    assert_eq!(scene.one("select count(*) from iu.information_unit"), "0");
+
+    let go_on = asked_and_approved(&scene, &run);
+    scene.resume(&run, Some(&go_on)).ends_with(4);
+    scene.resume(&run, Some(&approval)).ends_with(4);
+    scene.completed(&run);
+    scene.audit_is_clean();
+}
+
 /// A run that is over the cap of a phase, in this state, after which nothing of the phase is there.
 #[track_caller]
 fn is_over_cap(scene: &Scene, run: &str, said: &Said, setting: &str, state: &str, written: &str) {

@@ -1,7 +1,9 @@
 //! Ways to bring a run into trouble, and what must hold of every stop.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use chancery_engine::orchestrator::RunId;
 use serde_json::Value;
@@ -123,6 +125,74 @@ impl Scene {
     pub(crate) fn audit_is_clean(&self) {
         let said = self.place.run(&["audit", "verify", "--all"]);
         assert_eq!(said.exit, Some(0), "{}", said.stdout);
+    }
+}
+
+/// The runs' rows, locked by somebody else: whoever moves a run waits.
+pub(crate) struct Held {
+    psql: Child,
+    asks: ChildStdin,
+}
+
+impl Scene {
+    /// Locks the runs in the database.
+    pub(crate) fn hold_runs(&self) -> Held {
+        let status = self.place.json(&["db", "status"]);
+        let text = |key: &str| status[key].as_str().expect("a path").to_owned();
+        let password =
+            fs::read_to_string(self.place.path().join("secrets/chancery_admin.password"));
+        let mut psql = Command::new(format!("{}/psql", text("bin_dir")))
+            .args([
+                "-X",
+                "-At",
+                "-U",
+                "chancery_admin",
+                "-d",
+                "chancery",
+                "-h",
+                &text("socket_dir"),
+            ])
+            .env("PGPASSWORD", password.expect("a password").trim())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql");
+        let mut asks = psql.stdin.take().expect("its input");
+        asks.write_all(b"begin; select 'held' from orchestrator.run for update;\n").expect("asked");
+        let mut answers = BufReader::new(psql.stdout.take().expect("its output"));
+        let mut line = String::new();
+        while !line.contains("held") {
+            line.clear();
+            assert_ne!(answers.read_line(&mut line).expect("an answer"), 0, "psql ended");
+        }
+        Held { psql, asks }
+    }
+
+    /// Begins a command and gives it when it waits in the database, as this login.
+    pub(crate) fn begun_and_waiting(&self, args: &[&str], login: &str) -> Child {
+        let child = self
+            .place
+            .command(&[&["cutter", "orchestrate"], args].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary runs");
+        let waits = format!(
+            "select count(*) from pg_stat_activity where usename = '{login}' and wait_event_type = 'Lock'"
+        );
+        for _ in 0..500 {
+            if self.one(&waits) != "0" {
+                return child;
+            }
+        }
+        panic!("{args:?} does not wait: {:?}", child.wait_with_output());
+    }
+}
+
+impl Held {
+    pub(crate) fn let_go(mut self) {
+        drop(self.asks);
+        self.psql.wait().expect("psql ends");
     }
 }
 
