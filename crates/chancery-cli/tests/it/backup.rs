@@ -252,7 +252,7 @@ fn the_page_is_followed(there: &Place, gpg: &Gpg, file: &Path) -> Said {
         .map(|rest| rest.split_once("\n```").expect("a block ends").0)
         .collect();
     assert!(blocks.len() > 1, "the steps are marked");
-    fs::copy(file, there.path().join("run.dump.gpg")).expect("the backup");
+    fs::copy(file, there.path().join("pre_write.gpg")).expect("the backup");
     // A machine of the user's own is theirs to bring.
     let machine = there.file("letter.yaml", LETTER);
     there.done(&["db", "start"]);
@@ -403,7 +403,7 @@ fn a_backup_that_fails_leaves_nothing() {
     let fingerprint = gpg.new_key("ops@example.org");
     let key = BackupKey::parse(&gpg.export(&fingerprint)).expect("a usable key");
     let (database, pg_dump) = inside(&place);
-    let (file, tables) = (place.path().join("run.dump.gpg"), tables(&place));
+    let (file, tables) = (place.path().join("pre_write.gpg"), tables(&place));
     let good = Backup {
         database: &database,
         pg_dump: &pg_dump,
@@ -427,7 +427,7 @@ fn a_backup_that_fails_leaves_nothing() {
     assert!(error.to_string().contains("iu.no_such_table"), "its own words: {error}");
     let error = failed(Backup { tables: &[], ..good });
     assert!(matches!(error, BackupError::NoTables), "{error}");
-    let nowhere = place.path().join("no/such/folder/run.dump.gpg");
+    let nowhere = place.path().join("no/such/folder/pre_write.gpg");
     let error = failed(Backup { file: &nowhere, ..good });
     assert!(matches!(error, BackupError::NotWritable { .. }), "{error}");
     let error = failed(Backup { pg_dump: &PgDump::At(place.path().join("no_pg_dump")), ..good });

@@ -526,7 +526,7 @@ mod tests {
         let mut sink = Sink::new(Disk(1_000_000));
         key().encrypt(io::repeat(7).take(4_000_000), &mut sink).expect_err("no room");
         let failure = sink.failure.take().expect("the disk's own words");
-        let error = writing(Path::new("run.dump.gpg"), failure);
+        let error = writing(Path::new("pre_write.gpg"), failure);
         assert!(matches!(error, BackupError::DiskFull { .. }), "{error}");
         assert_eq!(sink.size, 1_000_000);
     }

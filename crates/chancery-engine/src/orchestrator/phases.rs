@@ -12,6 +12,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::aides::Aides;
 use super::authority::{self, Question};
+use super::backup;
 use super::document::page;
 use super::phase::Phase;
 use super::plan::{Ids, Planned};
@@ -45,7 +46,7 @@ impl<A: Aides> Work<'_, A> {
             Phase::Backup => self.backup(sidecar).await,
             Phase::GrantProbe => self.grant_probe().await,
             Phase::CutAuthzRequest => self.ask("SG_cut_authz", phase, sidecar).await,
-            Phase::CutLegA => self.cut_leg_a().await,
+            Phase::CutLegA => self.cut_leg_a(sidecar).await,
             Phase::StructuralVerify => self.structural_verify().await,
             Phase::LegBRecord => self.leg_b().await,
             Phase::WriteVerify => self.aides.write_verify(&self.run.run_name).await,
@@ -230,8 +231,9 @@ impl<A: Aides> Work<'_, A> {
         Ok((evidence, path))
     }
 
-    async fn cut_leg_a(&self) -> Result<(), Stop> {
+    async fn cut_leg_a(&self, sidecar: &Sidecar) -> Result<(), Stop> {
         let (evidence, _) = self.answered()?;
+        self.backup_is_there(&sidecar.folder().backup())?;
         self.decided().await?;
         let words = "The units are written, all of them in one transaction, as drafts. Their ledger follows in leg B.";
         let document = page("Leg A: units written", self.run, words, &evidence);
@@ -240,6 +242,19 @@ impl<A: Aides> Work<'_, A> {
             .await
             .map_err(Error::from)?;
         Ok(())
+    }
+
+    /// What the run is about to change can still be restored: the file is the one that was recorded.
+    fn backup_is_there(&self, file: &Path) -> Result<(), Stop> {
+        let sha256 = self.pins.get("backup_sha").and_then(Value::as_str).unwrap_or_default();
+        let bytes = self.pins.get("backup_bytes").and_then(Value::as_u64).unwrap_or_default();
+        backup::check(file, sha256, bytes).map_err(|error| {
+            Stop::new(
+                "STOP_BACKUP_LOST",
+                error.to_string(),
+                "put the recorded file back, or void the run",
+            )
+        })
     }
 
     /// The effect of the approved manifest, after everything about the decision was checked.

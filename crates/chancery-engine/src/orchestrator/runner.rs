@@ -382,8 +382,9 @@ impl<A: Aides> Runner<'_, A> {
             Ok(()) => self.passed(run, phase, elapsed).await,
             Err(stop) => {
                 let stopped = self.not_passed(sidecar, run, phase, stop).await;
-                if stopped.as_ref().is_err_and(|stop| stop.code == "STOP_APPROVAL_REFUSED") {
-                    // A word that is no good changes nothing, not even here.
+                let unbegun = ["STOP_APPROVAL_REFUSED", "STOP_BACKUP_LOST"];
+                if stopped.as_ref().is_err_and(|stop| unbegun.contains(&stop.code)) {
+                    // A word that is no good, or a backup that is gone, changes nothing, not even here.
                     *sidecar.run_mut() = before;
                     sidecar.store()?;
                 }
@@ -476,7 +477,8 @@ impl<A: Aides> Runner<'_, A> {
             }),
             _ if matches!(
                 stop.code,
-                "STOP_DATABASE_AWAY"
+                "STOP_BACKUP_LOST"
+                    | "STOP_DATABASE_AWAY"
                     | "STOP_DISK_FULL"
                     | "STOP_SIDECAR_IO"
                     | "STOP_APPROVAL_REFUSED"

@@ -90,6 +90,7 @@ fn a_sidecar_that_is_not_the_runs_own_is_not_used() {
     let run = scene.started("policy");
     let file = scene.folder(&run).join("state.json");
     let good = fs::read_to_string(&file).expect("the sidecar");
+    let backup = fs::read(scene.folder(&run).join("pre_write.gpg")).expect("the backup");
     let approval = scene.approved(&run);
     let rebuild = |args: &[&str]| {
         let resume = ["resume", "--run-id", &run, "--rebuild-sidecar", "--as", "executor"];
@@ -131,6 +132,14 @@ fn a_sidecar_that_is_not_the_runs_own_is_not_used() {
             fs::write(&file, &good).expect("written");
         }
     }
+
+    // The folder was gone, and with it the backup: nothing is written without it.
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&approval))).ends_with(1);
+    stopped(&said, "STOP_BACKUP_LOST");
+    fs::write(scene.folder(&run).join("pre_write.gpg"), "another file").expect("written");
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&approval))).ends_with(1);
+    stopped(&said, "STOP_BACKUP_LOST");
+    fs::write(scene.folder(&run).join("pre_write.gpg"), &backup).expect("written");
 
     // Whole, with a digest that fits, and yet not what the database says.
     let mut lying = opened(&scene, &run);
