@@ -20,7 +20,7 @@ pub(crate) struct Config {
     pub(crate) database_url: Option<String>,
     /// Where the sidecars of runs lie, when somebody said so.
     runs_dir: Option<PathBuf>,
-    /// Whether colours are welcome (https://no-color.org).
+    /// Whether colours are welcome (<https://no-color.org>).
     pub(crate) colour: bool,
     /// Whether the terminal can't move its cursor.
     pub(crate) dumb_terminal: bool,

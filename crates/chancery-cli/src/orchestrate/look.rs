@@ -32,13 +32,18 @@ pub(super) fn asked(asked: &Asked) -> String {
         .into_iter()
         .flatten()
         .filter(|(name, _)| !matches!(name.as_str(), "run_id" | "gate" | "document_id"))
-        .map(|(name, value)| (name.as_str(), plain(value)))
+        .map(|(name, value)| (name.as_str(), plain(name, value)))
         .collect();
     rows.extend(facts);
     pairs(&rows)
 }
 
-fn plain(value: &Value) -> String {
+fn plain(name: &str, value: &Value) -> String {
+    if let ("expires_at", Some(micros)) = (name, value.as_i64())
+        && let Ok(at) = jiff::Timestamp::from_microsecond(micros)
+    {
+        return format!("{micros} ({})", time(&at.to_string()));
+    }
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
