@@ -10,7 +10,10 @@ pub(crate) use progress::colour_is_welcome;
 
 use std::path::{Path, PathBuf};
 
-use chancery_engine::orchestrator::{self as engine, Ended, Rehearsal, RunId, Runner, Stop};
+use chancery_document::Profile;
+use chancery_engine::orchestrator::{
+    self as engine, Choice, Ended, Rehearsal, RunId, Runner, Stop,
+};
 use chancery_store::Role;
 use chancery_store::orchestrator::RunRow;
 use clap::{Args, Subcommand, ValueEnum};
@@ -20,6 +23,7 @@ use self::aides::Processes;
 use self::watch::Display;
 use crate::Context;
 use crate::cutter::{Desk, Duty};
+use crate::doc::profile;
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 
@@ -128,6 +132,15 @@ pub(crate) struct Start {
     /// The run's id [default: made from the time]
     #[arg(long, value_name = "RUN")]
     run_id: Option<RunId>,
+    /// How it is divided [default: what its text looks like]
+    #[arg(long, value_parser = profile())]
+    profile: Option<Profile>,
+    /// What its units are [default: law_unit for legal profiles, design_doc_section for markdown]
+    #[arg(long, value_name = "KIND")]
+    unit_kind: Option<String>,
+    /// What it is published as [default: law for legal profiles, document for markdown]
+    #[arg(long, value_name = "TYPE")]
+    publication_type: Option<String>,
     #[command(flatten)]
     aides: AideArgs,
 }
@@ -222,6 +235,11 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
 async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
     let desk = Desk::open(context, Duty::Cut).await?;
     let run_id = args.run_id.unwrap_or_else(|| RunId::new(jiff::Timestamp::now()));
+    let choice = Choice {
+        profile: args.profile,
+        unit_kind: args.unit_kind,
+        publication_type: args.publication_type,
+    };
     let processes = Processes::of(context, &desk.store, args.aides.verifier.as_deref()).await?;
     context.out.note(&format!("run {run_id}"));
     let mut display = Display::new(context.config.colour, context.config.dumb_terminal);
@@ -235,7 +253,7 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
             watch: &mut display,
             root: &root,
         };
-        rehearsal.start(run_id, &args.document).await
+        rehearsal.start(run_id, &args.document, &choice).await
     } else {
         let mut runner = Runner {
             store: &desk.store,
@@ -244,7 +262,7 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
             watch: &mut display,
             root: &root,
         };
-        let ended = runner.start(run_id, &args.document).await;
+        let ended = runner.start(run_id, &args.document, &choice).await;
         desk.position_events().await;
         ended
     };

@@ -30,6 +30,7 @@ pub use authority::Question;
 pub use document::approval_path;
 pub use halt::stop;
 pub use phase::{Phase, STATES, question};
+pub use plan::Choice;
 pub use rehearse::{Rehearsal, approve_rehearsal, rehearsal_asks};
 pub use run_id::RunId;
 pub use runner::{Ended, Runner};

@@ -15,7 +15,7 @@ use super::authority::{self, Question};
 use super::backup;
 use super::document::page;
 use super::phase::Phase;
-use super::plan::{Ids, Planned};
+use super::plan::{Ids, Planned, chosen};
 use super::sidecar::{PhaseResult, Sidecar};
 use super::stop::Stop;
 use crate::Error;
@@ -40,7 +40,7 @@ impl<A: Aides> Work<'_, A> {
     pub(super) async fn perform(&self, phase: Phase, sidecar: &mut Sidecar) -> Result<(), Stop> {
         self.no_drift().await?;
         match phase {
-            Phase::SourcePin => self.source_pin().await,
+            Phase::SourcePin => self.source_pin(sidecar).await,
             Phase::Mark => self.mark().await,
             Phase::Cutplan => self.cutplan().await,
             Phase::Backup => self.backup(sidecar).await,
@@ -118,8 +118,9 @@ impl<A: Aides> Work<'_, A> {
         Ok(())
     }
 
-    async fn source_pin(&self) -> Result<(), Stop> {
-        let plan = Planned::build(self.store, self.run).await?;
+    async fn source_pin(&self, sidecar: &Sidecar) -> Result<(), Stop> {
+        let chosen = chosen(|name| sidecar.run().context_pins.get(name));
+        let plan = Planned::build(self.store, self.run, &chosen).await?;
         let evidence = json!({ "pins": {
             "manifest_digest": plan.manifest_digest(),
             "region_sha": plan.region_sha(),
@@ -132,8 +133,12 @@ impl<A: Aides> Work<'_, A> {
         self.pass(Phase::SourcePin, "Source pinned", words, &evidence).await
     }
 
+    async fn plan(&self) -> Result<Planned, Error> {
+        Planned::build(self.store, self.run, &chosen(|name| self.pins.get(name))).await
+    }
+
     async fn mark(&self) -> Result<(), Stop> {
-        let plan = Planned::build(self.store, self.run).await?;
+        let plan = self.plan().await?;
         let evidence = json!({
             "region_sha": plan.region_sha(),
             "pins": { "candidate_count": plan.count() },
@@ -150,8 +155,8 @@ impl<A: Aides> Work<'_, A> {
 
     async fn cutplan(&self) -> Result<(), Stop> {
         // Read and cut twice, so that what is not repeatable shows here and not after it was written.
-        let plan = Planned::build(self.store, self.run).await?;
-        let again = Planned::build(self.store, self.run).await?;
+        let plan = self.plan().await?;
+        let again = self.plan().await?;
         let evidence = json!({
             "rebuilt_manifest_digest": again.manifest_digest(),
             "rebuilt_writer_digest": again.writer_digest(),

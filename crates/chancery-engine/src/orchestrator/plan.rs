@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use chancery_document::Profile;
 use chancery_model::cutter::{Effect, Manifest, derived_uuid};
 use chancery_model::refusal::Code;
 use chancery_store::Store;
@@ -9,6 +10,8 @@ use chancery_store::orchestrator::RunRow;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::sidecar::Run;
+use super::stop::Stop;
 use crate::Error;
 use crate::cutter::{manifest_of_source, refused};
 
@@ -39,6 +42,40 @@ impl Ids {
     }
 }
 
+/// How a document is cut, as far as somebody said so; the rest follows from its text.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    pub profile: Option<Profile>,
+    pub unit_kind: Option<String>,
+    pub publication_type: Option<String>,
+}
+
+/// The pins that say how a document is cut: what was chosen before the first gate, and everything after it.
+const CHOSEN: [&str; 3] = ["profile", "unit_kind", "publication_type"];
+
+impl Choice {
+    /// Written into the sidecar before the run begins, so that a crash does not forget it.
+    pub(super) fn pin(&self, run: &mut Run) -> Result<(), Stop> {
+        let words = [
+            self.profile.map(Profile::as_str),
+            self.unit_kind.as_deref(),
+            self.publication_type.as_deref(),
+        ];
+        for (name, word) in CHOSEN.into_iter().zip(words) {
+            if let Some(word) = word {
+                run.context_pins.pin(name, json!(word))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How a document is cut, from what is pinned.
+pub(super) fn chosen<'a>(pin: impl Fn(&str) -> Option<&'a Value>) -> Value {
+    let words = CHOSEN.into_iter().filter_map(|name| Some((name.to_owned(), pin(name)?.clone())));
+    Value::Object(words.collect())
+}
+
 /// A plan, rebuilt from the bytes that stand in the database now.
 #[derive(Debug)]
 pub(super) struct Planned {
@@ -48,13 +85,13 @@ pub(super) struct Planned {
 }
 
 impl Planned {
-    /// Reads the source and cuts it. Each call does all of it again.
-    pub(super) async fn build(store: &Store, run: &RunRow) -> Result<Self, Error> {
+    /// Reads the source and cuts it as was chosen. Each call does all of it again.
+    pub(super) async fn build(store: &Store, run: &RunRow, chosen: &Value) -> Result<Self, Error> {
         let Some(source) = store.source_version(run.source_version_id).await? else {
             let facts = json!({ "document_id": run.document_id });
             return Err(refused(store, Code::RO006, facts).await);
         };
-        let manifest = manifest_of_source(store, &source, &Value::Null).await?;
+        let manifest = manifest_of_source(store, &source, chosen).await?;
         let effect = Effect::of(&manifest, Ids::of(run.run_id).change_set, &run.started_by);
         Ok(Self { manifest, effect, region_bytes: source.body.len() })
     }

@@ -26,7 +26,7 @@ use super::aides::{Aides, Watch};
 use super::document::page;
 use super::phase::{Phase, STATES, question};
 use super::phases::Work;
-use super::plan::{Planned, entry_id};
+use super::plan::{Choice, Planned, chosen, entry_id};
 use super::run_id::RunId;
 use super::runner::Ended;
 use super::sidecar::{Mode, PhaseRecord, PhaseResult, Run, Sidecar};
@@ -52,20 +52,24 @@ impl<A: Aides> Rehearsal<'_, A> {
     ///
     /// # Errors
     /// A stop, with its code and the way forward.
-    pub async fn start(&mut self, run_id: RunId, document_id: &str) -> Result<Ended, Stop> {
+    pub async fn start(
+        &mut self,
+        run_id: RunId,
+        document_id: &str,
+        choice: &Choice,
+    ) -> Result<Ended, Stop> {
         let source = self.store.source_of(document_id, None).await.map_err(Error::from)?;
         let source_version_id = source.map(|source| source.source_version_id).unwrap_or_default();
-        let mut sidecar = Sidecar::create(
-            self.root,
-            Run::begun(
-                run_id,
-                run_id.began(),
-                &self.actor.principal,
-                document_id,
-                source_version_id,
-                Mode::Dryrun,
-            ),
-        )?;
+        let mut run = Run::begun(
+            run_id,
+            run_id.began(),
+            &self.actor.principal,
+            document_id,
+            source_version_id,
+            Mode::Dryrun,
+        );
+        choice.pin(&mut run)?;
+        let mut sidecar = Sidecar::create(self.root, run)?;
         self.drive(&mut sidecar, None).await
     }
 
@@ -230,7 +234,9 @@ impl<A: Aides> Rehearsal<'_, A> {
 
     /// Every unit through the executor's own door, as leg A does it.
     async fn write_units(&self, open: &Store, run: &RunRow) -> Result<Rehearsed, Stop> {
-        let plan = Planned::build(open, run).await?;
+        let pins = view::pins(&open.orchestrator_moves(run.run_id).await.map_err(Error::from)?);
+        let chosen = chosen(|name| pins.get(name));
+        let plan = Planned::build(open, run, &chosen).await?;
         let source = open.source_version(run.source_version_id).await.map_err(Error::from)?;
         let source = source.ok_or_else(|| Stop::bug("the source is gone"))?;
         let mut made: HashMap<&str, Uuid> = HashMap::new();
@@ -265,7 +271,7 @@ impl<A: Aides> Rehearsal<'_, A> {
         }
         let units = open.units(&run.prefix).await.map_err(Error::from)?;
         // What the verifier would do: from the source, again.
-        let again = Planned::build(open, run).await?;
+        let again = Planned::build(open, run, &chosen).await?;
         Ok(Rehearsed { plan, again, units })
     }
 

@@ -17,7 +17,7 @@ use super::halt::{Halted, halt, way_on};
 use super::lock::{self, Lock};
 use super::phase::{Phase, question};
 use super::phases::Work;
-use super::plan::entry_id;
+use super::plan::{Choice, entry_id};
 use super::run_id::RunId;
 use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::stop::Stop;
@@ -58,28 +58,37 @@ impl<A: Aides> Runner<'_, A> {
     ///
     /// # Errors
     /// A stop, with its code and the way forward.
-    pub async fn start(&mut self, run_id: RunId, document_id: &str) -> Result<Ended, Stop> {
+    pub async fn start(
+        &mut self,
+        run_id: RunId,
+        document_id: &str,
+        choice: &Choice,
+    ) -> Result<Ended, Stop> {
         let name = run_id.to_string();
-        self.start_run(run_id, document_id).await.map_err(|stop| stop.of_run(&name))
+        self.start_run(run_id, document_id, choice).await.map_err(|stop| stop.of_run(&name))
     }
 
-    async fn start_run(&mut self, run_id: RunId, document_id: &str) -> Result<Ended, Stop> {
+    async fn start_run(
+        &mut self,
+        run_id: RunId,
+        document_id: &str,
+        choice: &Choice,
+    ) -> Result<Ended, Stop> {
         let name = run_id.to_string();
         let versions = self.store.source_of(document_id, None).await.map_err(Error::from)?;
         let source_version_id = versions.map(|source| source.source_version_id).unwrap_or_default();
         // The file first: a run that only its file knows can be begun again, one that only the database knows has lost its file.
-        let mut sidecar = Sidecar::create(
-            self.root,
-            Run::begun(
-                run_id,
-                run_id.began(),
-                &self.actor.principal,
-                document_id,
-                source_version_id,
-                Mode::Live,
-            ),
-        )
-        .map_err(|error| Stop::not_begun(error, document_id))?;
+        let mut run = Run::begun(
+            run_id,
+            run_id.began(),
+            &self.actor.principal,
+            document_id,
+            source_version_id,
+            Mode::Live,
+        );
+        choice.pin(&mut run)?;
+        let mut sidecar =
+            Sidecar::create(self.root, run).map_err(|error| Stop::not_begun(error, document_id))?;
         if let Err(stop) = self.begin(&name, document_id).await {
             // Nothing was begun, so nothing is left behind. Where it is not known whether it was, the file stays.
             if stop.source.as_ref().is_some_and(|error| error.refusal().is_some()) {

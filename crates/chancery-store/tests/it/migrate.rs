@@ -351,9 +351,13 @@ async fn roles_have_the_promised_attributes() {
         settings.sort();
         let mut expected =
             vec!["idle_in_transaction_session_timeout=60s", "lock_timeout=10s", "search_path=\"\""];
-        // Dumps and migrations take as long as they take.
-        if !matches!(role, Role::Migrator | Role::Auditor | Role::Backup) {
-            expected.push("statement_timeout=60s");
+        match role {
+            // Dumps and migrations take as long as they take.
+            Role::Migrator | Role::Auditor | Role::Backup => {}
+            Role::CutterExec | Role::CutterVerify | Role::CutterReview => {
+                expected.push("statement_timeout=15min");
+            }
+            Role::App | Role::CutterReadOnly => expected.push("statement_timeout=60s"),
         }
         assert_eq!(settings, expected, "{role:?}");
     }

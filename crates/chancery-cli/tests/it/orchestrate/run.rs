@@ -159,3 +159,46 @@ fn a_worker_verifies_what_a_run_wrote() {
         "{status:?}"
     );
 }
+
+/// A document is cut as whoever starts the run says, in a rehearsal and in the run itself.
+#[test]
+fn a_run_cuts_as_was_chosen() {
+    let scene = Scene::new();
+    let text = "# Article 1. Scope\n\nIt applies.\n\n## Notes\n\nMore.\n";
+    let file = scene.place.file("law.md", text);
+    scene.place.done(&[
+        "doc",
+        "add",
+        &file,
+        "--id",
+        "law",
+        "--prefix",
+        "LAW",
+        "--profile",
+        "markdown",
+        "--as",
+        "alice",
+    ]);
+    let chosen = ["--profile", "markdown", "--publication-type", "policy"];
+    let dry =
+        [&["start", "law", "--mode", "dryrun", "--as", "executor", "--json"][..], &chosen].concat();
+    let dry =
+        scene.orchestrate(&dry).ends_with(4).json()["run_id"].as_str().expect("a run").to_owned();
+    scene.taken_on(&dry, 4);
+    let live = [&["start", "law", "--as", "executor", "--json"][..], &chosen].concat();
+    let run =
+        scene.orchestrate(&live).ends_with(4).json()["run_id"].as_str().expect("a run").to_owned();
+    for run in [&dry, &run] {
+        let pins = scene.sidecar(run)["context_pins"].clone();
+        assert_eq!(
+            (&pins["profile"], &pins["publication_type"]),
+            (&"markdown".into(), &"policy".into()),
+            "{pins}"
+        );
+    }
+    scene.taken_on(&run, 4);
+    let units = scene.one("select string_agg(distinct section_type || ' ' || unit_kind, ',') from iu.information_unit");
+    assert_eq!(units, "heading design_doc_section");
+    scene.taken_on(&run, 0);
+    assert_eq!(scene.place.json(&["audit", "verify"])["ok"], true);
+}
