@@ -251,7 +251,7 @@ fn an_exception_stops_a_run_with_a_report_that_leads_on() {
     };
 
     // A right is missing.
-    right("revoke", "fn_mark");
+    right("revoke", "fn_orchestrate_mark");
     let said = scene.orchestrate(&["start", "policy", "--as", "executor"]).ends_with(1);
     stopped(&said, "STOP_EXCEPTION");
     assert!(said.stderr.contains("permission denied for function fn_mark"), "{said:?}");
@@ -272,7 +272,7 @@ fn an_exception_stops_a_run_with_a_report_that_leads_on() {
     assert_eq!(fields(dumped) + 1, fields(&kept), "every field but the file's own digest");
 
     // The commands of the report, as they stand, take it on.
-    right("grant", "fn_mark");
+    right("grant", "fn_orchestrate_mark");
     let commands: Vec<Vec<&str>> = words
         .lines()
         .filter_map(|line| line.strip_prefix("  cutter "))
