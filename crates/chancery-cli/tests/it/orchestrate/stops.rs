@@ -254,7 +254,7 @@ fn an_exception_stops_a_run_with_a_report_that_leads_on() {
     right("revoke", "fn_orchestrate_mark");
     let said = scene.orchestrate(&["start", "policy", "--as", "executor"]).ends_with(1);
     stopped(&said, "STOP_EXCEPTION");
-    assert!(said.stderr.contains("permission denied for function fn_mark"), "{said:?}");
+    assert!(said.stderr.contains("permission denied for function fn_orchestrate_mark"), "{said:?}");
     let run = scene.one("select run_name from orchestrator.run");
     assert_eq!(scene.state(&run), "stopped_exception");
     assert_eq!(scene.one("select count(*) from cutter_governance.decision_backlog_entry"), "0");
