@@ -144,15 +144,6 @@ impl Phase {
     pub fn failed(self) -> Option<String> {
         self.number().map(|_| format!("failed_{}", self.name()))
     }
-
-    /// The question that must have been answered before it.
-    pub const fn asks(self) -> Option<&'static str> {
-        match self {
-            Self::CutLegA => Some("SG_cut_authz"),
-            Self::LifecycleEnact => Some("SG_lifecycle_authz"),
-            _ => None,
-        }
-    }
 }
 
 /// The question that a run in this state has before the sovereign.
