@@ -80,7 +80,7 @@ create table queue.job_queue (
   constraint job_kind_is_not_blank check (btrim(job_kind) <> ''),
   constraint job_priority_is_not_negative check (priority >= 0),
   constraint job_lease_is_whole check ((lease_owner is null) = (lease_until is null)),
-  constraint job_is_leased_iff_it_says_so check ((state in ('leased', 'in_progress')) = (lease_owner is not null)),
+  constraint job_at_work_has_a_lease check (state not in ('leased', 'in_progress') or lease_owner is not null),
   constraint job_logged_iff_hashed check ((head_hash is null) = (seq = 0)),
   constraint job_trace_id_is_w3c check (trace_id ~ '^[0-9a-f]{32}$' and trace_id !~ '^0{32}$')
 -- Half of a page is left free: a claim then writes the row's next version beside the first one and touches no index.
@@ -229,3 +229,39 @@ update config.dot_config
    set value = value || '["queue.retry_policy_registry","queue.executor_class_registry","queue.job_queue","queue.lane","queue.job_finished","queue.job_finished_*",
                           "queue.job_dead_letter","queue.dlq_replay_request"]'
  where key = 'orchestrator.backup.tables';
+
+-- What a caller asks to have done; the shape of the elements that fn_job_enqueue reads.
+create type queue.job_request as (
+  class text,
+  kind text,
+  key text,
+  payload jsonb,
+  payload_ref text,
+  source_ref text,
+  target_ref text,
+  priority integer,
+  run_at timestamptz,
+  delay_ms bigint,
+  max_attempts integer,
+  trace_id text,
+  correlation_id text,
+  causation_event_id uuid,
+  replay_request_id uuid
+);
+
+-- What a worker gets. The first row of a turn has no job: it carries what became of the results that were brought.
+create type queue.leased_job as (
+  job_id uuid,
+  job_no bigint,
+  lease_no integer,
+  job_kind text,
+  attempt integer,
+  payload_json jsonb,
+  payload_ref text,
+  source_ref text,
+  target_ref text,
+  trace_id text,
+  correlation_id text,
+  lease_until timestamptz,
+  report jsonb
+);
