@@ -10,6 +10,7 @@ pub mod iu;
 pub mod kb;
 pub mod managed;
 pub mod orchestrator;
+pub mod queue;
 
 mod audit;
 mod bundle;
