@@ -5,6 +5,7 @@ mod config;
 mod failure;
 mod output;
 mod session;
+mod stop;
 
 mod approval;
 mod audit;
