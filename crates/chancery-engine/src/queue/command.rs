@@ -42,8 +42,9 @@ impl Command {
 impl Executor for Command {
     fn execute<'a>(&'a self, job: &'a LeasedJob) -> Answer<'a> {
         Box::pin(async move {
-            let wanted: Wanted = serde_json::from_value(job.payload.clone())
-                .map_err(|error| Failure::for_good(format!("the payload is no command: {error}")))?;
+            let wanted: Wanted = serde_json::from_value(job.payload.clone()).map_err(|error| {
+                Failure::for_good(format!("the payload is no command: {error}"))
+            })?;
             let path = self.allowed.get(&wanted.program).ok_or_else(|| {
                 Failure::for_good(format!("the program {} is not allowed here", wanted.program))
             })?;

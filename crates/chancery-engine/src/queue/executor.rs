@@ -54,7 +54,10 @@ impl Executor for Noop {
             }
             let failing = job.payload["fail_attempts"].as_i64().unwrap_or(0);
             if i64::from(job.attempt) <= failing {
-                return Err(Failure::passing(format!("try {} of {failing} that fail", job.attempt)));
+                return Err(Failure::passing(format!(
+                    "try {} of {failing} that fail",
+                    job.attempt
+                )));
             }
             Ok(json!({}))
         })

@@ -278,11 +278,8 @@ impl Worker {
             }
             Err(failure) => {
                 self.tally.failed += 1;
-                let outcome = if failure.for_good {
-                    JobOutcome::FailedForGood
-                } else {
-                    JobOutcome::Failed
-                };
+                let outcome =
+                    if failure.for_good { JobOutcome::FailedForGood } else { JobOutcome::Failed };
                 (outcome, json!({ "reason": failure.reason }))
             }
         };
@@ -350,7 +347,9 @@ impl Worker {
         let deadline = Instant::now() + grace;
         while !self.tasks.is_empty() {
             let left = deadline.saturating_duration_since(Instant::now());
-            match tokio::time::timeout(left.min(self.settings.lease / 6), self.tasks.join_next()).await {
+            match tokio::time::timeout(left.min(self.settings.lease / 6), self.tasks.join_next())
+                .await
+            {
                 Ok(Some(done)) => self.collect(done),
                 Ok(None) => break,
                 Err(_) if left.is_zero() => break,
