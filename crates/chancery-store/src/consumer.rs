@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::Postgres;
-use sqlx::pool::PoolConnection;
+use sqlx::Connection as _;
+use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
 use crate::fsm::decode;
@@ -84,18 +84,20 @@ pub struct ConsumerRow {
 /// The leadership of a consumer's name. It ends with the connection, also when the process is killed.
 #[derive(Debug)]
 pub struct Lead {
-    connection: PoolConnection<Postgres>,
+    // Not the pool's any more: back in the pool it would lead on.
+    connection: PgConnection,
 }
 
 impl Lead {
     /// Whether the connection still stands, and with it the leadership.
     pub async fn holds(&mut self) -> bool {
-        sqlx::query("select 1").execute(&mut *self.connection).await.is_ok()
+        sqlx::query("select 1").execute(&mut self.connection).await.is_ok()
     }
 
     /// Gives it up.
-    pub async fn resign(self) {
-        // Back in the pool the connection would lead on.
+    pub async fn resign(mut self) {
+        // What does not answer has lost it already.
+        let _ = sqlx::query("select pg_advisory_unlock_all()").execute(&mut self.connection).await;
         let _ = self.connection.close().await;
     }
 }
@@ -156,14 +158,13 @@ impl Store {
         to: i64,
         principal: &str,
     ) -> Result<Advanced, Error> {
-        let report: Value =
-            sqlx::query_scalar("select event.fn_consumer_advance($1, $2, $3, $4)")
-                .bind(consumer)
-                .bind(from)
-                .bind(to)
-                .bind(principal)
-                .fetch_one(&self.pool)
-                .await?;
+        let report: Value = sqlx::query_scalar("select event.fn_consumer_advance($1, $2, $3, $4)")
+            .bind(consumer)
+            .bind(from)
+            .bind(to)
+            .bind(principal)
+            .fetch_one(&self.pool)
+            .await?;
         decode(report)
     }
 
@@ -201,7 +202,7 @@ impl Store {
         rows.into_iter().map(decode).collect()
     }
 
-    /// Leads a consumer's name; `None` while somebody else does. Takes one connection of the pool for as long as it lasts.
+    /// Leads a consumer's name, on a connection of its own; `None` while somebody else does.
     ///
     /// A leader that is cut off from the database and does not know it yet can run beside the next one: what it does must be
     /// safe without.
@@ -216,6 +217,6 @@ impl Store {
         .bind(consumer)
         .fetch_one(&mut *connection)
         .await?;
-        Ok(leads.then_some(Lead { connection }))
+        Ok(leads.then(|| Lead { connection: connection.detach() }))
     }
 }

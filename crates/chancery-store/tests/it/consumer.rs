@@ -63,7 +63,10 @@ async fn a_relay_advances_over_what_it_read_and_nothing_else() {
         position: 0,
     };
     assert_eq!(there, expected);
-    assert_eq!(store.fn_consumer_register(&registration("nats", RELAY)).await.expect("known"), there);
+    assert_eq!(
+        store.fn_consumer_register(&registration("nats", RELAY)).await.expect("known"),
+        there
+    );
 
     let read = async |limit| {
         let events = store.fn_consumer_read("nats", limit).await.expect("events");
@@ -72,7 +75,10 @@ async fn a_relay_advances_over_what_it_read_and_nothing_else() {
     assert_eq!(read(2).await, [1, 2], "nobody ran the sequencer before");
     assert_eq!(read(500).await, [1, 2, 3], "reading is not handing on");
     let event = store.fn_consumer_read("nats", 1).await.expect("an event").remove(0);
-    assert_eq!((event.event_type.as_str(), event.subject_kind.as_str()), ("meter.started", "custom"));
+    assert_eq!(
+        (event.event_type.as_str(), event.subject_kind.as_str()),
+        ("meter.started", "custom")
+    );
     assert_eq!(event.cloudevent["id"], event.event_id.to_string());
     assert_eq!(event.cloudevent["specversion"], "1.0");
 
@@ -211,7 +217,8 @@ async fn a_receiver_gets_each_event_once() {
 #[tokio::test]
 async fn a_receivers_memory_is_bounded() {
     let (db, store, _, ids) = ticked(10).await;
-    db.forge(&["update config.dot_config set value = '4' where key = 'event.receipt.window'"]).await;
+    db.forge(&["update config.dot_config set value = '4' where key = 'event.receipt.window'"])
+        .await;
     store.fn_consumer_register(&registration("shed", RECEIVER)).await.expect("known");
     for n in [2, 4, 6, 8, 10] {
         let receipt = store.fn_event_receive("shed", &[ids[n - 1]]).await.expect("a receipt");
