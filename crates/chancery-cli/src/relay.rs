@@ -24,7 +24,7 @@ Ctrl-C or SIGTERM ends it when its batch is done.
 
 Example:
   $ chancery relay --nats nats://127.0.0.1:4222 --as relay
-  $ chancery relay --nats nats://a.example,nats://b.example --stream EVENTS --prefix acme.chancery --consumer acme --as relay
+  $ chancery relay --nats nats://a.example,nats://b.example --prefix acme --consumer acme --as relay
   $ chancery relay --nats nats://127.0.0.1:4222 --once --json --as relay";
 
 /// So often a program, or somebody who watches, hears how it goes.

@@ -32,6 +32,7 @@ async fn assert_delivered(meters: &Meters, broker: &Broker) -> usize {
 
 /// EVT-7: relay and server are killed again and again while events are written; what is delivered is what was committed.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[allow(clippy::print_stdout)] // the figures, for who runs the full number
 async fn what_is_committed_is_delivered_whoever_is_killed() {
     const METERS: usize = 100;
     const KILLS: usize = 12;
