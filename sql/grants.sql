@@ -39,6 +39,8 @@ grant select, insert, update (revoked_at, revoke_reason) on identity.signing_key
 grant select, insert on event.event_type_registry, event.event_outbox, event.event_position, event.event_sequenced,
   event.event_validation_audit to chancery_definer;
 grant select, insert, update on event.sequencer_cursor to chancery_definer;
+grant select, insert, update (position, reached, advanced_at) on event.event_consumer to chancery_definer;
+grant select, insert, delete on event.event_receipt to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
@@ -114,6 +116,10 @@ grant execute on function
   fsm.fn_run_start(uuid, text, jsonb, text, text, text, jsonb, text, text, text, uuid, text, text, uuid, bytea),
   event.fn_sequence_events(integer)
   to chancery_app;
+-- Relays hand events on; a worker on another machine is woken by them, whatever its login.
+grant execute on function event.fn_consumer_read(text, integer), event.fn_consumer_advance(text, bigint, bigint, text) to chancery_app;
+grant execute on function event.fn_consumer_register(text, text, text, text, text, text), event.fn_event_receive(text, uuid[])
+  to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
 grant execute on function
   fsm.fn_machine_apply(jsonb, text, text, boolean),
@@ -201,6 +207,7 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
 grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,
   cutter_governance.v_decision_backlog_sweep_log, cutter_governance.v_manifest_envelope, cutter_governance.v_manifest_unit_block,
