@@ -32,6 +32,7 @@ set local role chancery_owner;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
+grant select on config.partitioned_table to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
@@ -87,7 +88,8 @@ grant usage on schema internal, config, identity, event, fsm, iu, cutter_governa
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
-grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator;
+grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator, chancery_app;
+grant execute on function event.fn_retention_apply() to chancery_migrator, chancery_app;
 -- A backup reads every table and writes none. (Views of the same schemas are not the owner's to give.)
 do $backup$
 declare
@@ -198,6 +200,8 @@ grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished() to chancery_owner;
+-- Partitions are made and dropped by the tables' owner.
+grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
 grant execute on function internal.refuse(jsonb), internal.problem(text, jsonb) to chancery_owner;
 
