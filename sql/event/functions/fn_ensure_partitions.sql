@@ -9,6 +9,7 @@ declare
   v_table record;
   v_suffix text;
   v_first bigint := coalesce((select c.last_position from event.sequencer_cursor c), 0) / 1000000;
+  v_today date := (internal.now() at time zone 'UTC')::date;
   v_made integer := 0;
 begin
   perform pg_advisory_xact_lock(hashtextextended('event.fn_ensure_partitions', 0));
@@ -16,7 +17,7 @@ begin
     select split_part(t.table_name, '.', 1) as room, split_part(t.table_name, '.', 2) as name, t.key_kind from config.partitioned_table t order by t.table_name
   loop
     for v_suffix in
-      select to_char(d, 'YYYYMMDD') from generate_series(current_date, current_date + p_days_ahead, interval '1 day') d where v_table.key_kind <> 'million'
+      select to_char(d, 'YYYYMMDD') from generate_series(v_today, v_today + p_days_ahead, interval '1 day') d where v_table.key_kind <> 'million'
       union all
       select n::text from generate_series(v_first, v_first + 1) n where v_table.key_kind = 'million'
     loop

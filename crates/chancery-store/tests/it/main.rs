@@ -33,6 +33,7 @@ mod outbox;
 mod reference_rows;
 mod registry;
 mod restore;
+mod retention;
 mod schema;
 mod session;
 mod shadowing;
