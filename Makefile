@@ -49,6 +49,7 @@ bench: setup ## the engine beside its limit, in one run; figures in bench/result
 	@echo "building the benchmark with optimisation"
 	cargo build --release -p chancery-bench
 	target/release/chancery-bench
+	target/release/chancery-bench --held-only 180
 
 test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"

@@ -1,10 +1,11 @@
 //! Transitions a second through the engine against the same writes as one hand-written statement, interleaved in one run.
 
 mod ground;
+mod held;
 mod units;
 mod workload;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -32,6 +33,9 @@ struct Arguments {
     /// Measure only the writing of units.
     #[arg(long)]
     units_only: bool,
+    /// Measure only the queue under a snapshot that is held for so many seconds.
+    #[arg(long, value_name = "SECONDS")]
+    held_only: Option<u64>,
     /// Leave out the batches.
     #[arg(long)]
     single_only: bool,
@@ -92,6 +96,10 @@ async fn main() -> Result<()> {
     let arguments = Arguments::parse();
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
+    if let Some(seconds) = arguments.held_only {
+        let figures = held::measure(&server, Duration::from_secs(seconds)).await?;
+        return keep(&arguments.json.with_file_name("held_snapshot.json"), &figures);
+    }
     let units = units::measure(&server, arguments.rounds).await?;
     if arguments.units_only {
         return Ok(());
@@ -103,11 +111,15 @@ async fn main() -> Result<()> {
     let mut figures = measure(&mut courses, &arguments).await?;
     verdicts(&figures);
     figures.push(units);
-    if let Some(folder) = arguments.json.parent() {
+    keep(&arguments.json, &json!(figures))
+}
+
+fn keep(path: &Path, figures: &Value) -> Result<()> {
+    if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
-    std::fs::write(&arguments.json, serde_json::to_string_pretty(&figures)?)?;
-    say(&format!("figures are in {}", arguments.json.display()));
+    std::fs::write(path, serde_json::to_string_pretty(figures)?)?;
+    say(&format!("figures are in {}", path.display()));
     Ok(())
 }
 

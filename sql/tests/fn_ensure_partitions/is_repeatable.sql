@@ -1,7 +1,7 @@
--- claim: calling it again makes nothing more, asking for one day more makes one more.
+-- claim: calling it again makes nothing more, asking for one day more makes one more of each table that lies in days.
 select event.fn_ensure_partitions(7);
 select t.equal(event.fn_ensure_partitions(7)::text, '0');
-select t.equal(event.fn_ensure_partitions(8)::text, '1');
+select t.equal(event.fn_ensure_partitions(8)::text, (select count(*)::text from config.partitioned_table where key_kind <> 'million'));
 select t.equal(event.fn_ensure_partitions(8)::text, '0');
 -- Nothing can be emptied behind the table's back.
 select t.equal(count(*)::text, '0')
