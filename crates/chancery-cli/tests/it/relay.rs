@@ -157,6 +157,17 @@ async fn no_event_overtakes_one_that_is_not_taken() {
     relay.says("position 60", |line| line["state"] == "idle" && line["position"] == 60);
     relay.end();
     assert_eq!(assert_delivered(&meters, &broker).await, 60);
+
+    // A later event that somebody put into the stream by hand does not stand for those before it.
+    meters.tick().await;
+    meters.committed().await;
+    let last = meters.store.events_after(79, 1).await.expect("an event").remove(0);
+    let by_hand =
+        context.publish("chancery.custom.meter.ticked", last.cloudevent.to_string().into());
+    by_hand.await.expect("sent").await.expect("taken");
+    let url = broker.url();
+    let said = meters.place.done(&["relay", "--nats", &url, "--as", "relay", "--once"]);
+    assert_eq!(said.stdout, "20 handed on, position 80 in stream CHANCERY\n");
 }
 
 /// EVT-7: of two relays one works and one stands by. One that does not know that it was replaced changes nothing.

@@ -467,30 +467,24 @@ impl Relay {
 
     /// The position of the stream's last message, when it is one of our events.
     async fn position_of_last(&self, session: &Session) -> Result<Option<i64>, Fall> {
-        let last = match session.stream.get_raw_message(session.last_sequence).await {
-            Ok(last) => last,
-            // Taken out by hand, or out of its time meanwhile.
-            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
-                return Ok(None);
-            }
-            Err(error) => {
-                let words = format!("the stream's last message could not be read: {error}");
-                return Err(Trouble::new(TroubleKind::Slow, words).into());
-            }
-        };
-        let Ok(event) = serde_json::from_slice::<Value>(&last.payload) else { return Ok(None) };
-        let Some(position) = event["sequence"].as_i64() else { return Ok(None) };
-        if position < 1 {
+        let Some((position, id)) = message(session, session.last_sequence).await? else {
             return Ok(None);
-        }
+        };
         // A stream that another database fed has other events at these positions.
         let same = match self.read(1, Some(position - 1)).await? {
-            Read::Events(here) => {
-                here.first().is_some_and(|here| event["id"] == here.event_id.to_string())
-            }
+            Read::Events(here) => here.first().is_some_and(|here| here.event_id.to_string() == id),
             Read::Gap(_) => false,
         };
-        Ok(same.then_some(position))
+        // What the stream is ahead counts when it has all of it: a message that somebody put there by hand has none before it.
+        let ahead = u64::try_from(position - self.status.position).unwrap_or_default();
+        let whole = ahead == 0
+            || match session.last_sequence.checked_sub(ahead - 1) {
+                Some(first) => message(session, first)
+                    .await?
+                    .is_some_and(|(position, _)| position == self.status.position + 1),
+                None => false,
+            };
+        Ok((same && whole).then_some(position))
     }
 
     async fn read(&self, limit: i32, after: Option<i64>) -> Result<Read, Fall> {
@@ -601,6 +595,24 @@ impl Relay {
         }
         fall
     }
+}
+
+/// The position and id of the event in a message of the stream; `None` when there is no such message, or none with an event.
+async fn message(session: &Session, sequence: u64) -> Result<Option<(i64, String)>, Fall> {
+    let found = match session.stream.get_raw_message(sequence).await {
+        Ok(found) => found,
+        // Taken out by hand, or out of its time meanwhile.
+        Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
+            return Ok(None);
+        }
+        Err(error) => {
+            let words = format!("a message of the stream could not be read: {error}");
+            return Err(Trouble::new(TroubleKind::Slow, words).into());
+        }
+    };
+    let Ok(event) = serde_json::from_slice::<Value>(&found.payload) else { return Ok(None) };
+    let position = event["sequence"].as_i64().filter(|position| *position > 0);
+    Ok(position.zip(event["id"].as_str().map(str::to_owned)))
 }
 
 /// Ever longer, and never the same for two relays that lost the same server.
