@@ -119,7 +119,7 @@ grant execute on function
   event.fn_sequence_events(integer)
   to chancery_app;
 -- Relays hand events on; a worker on another machine is woken by them, whatever its login.
-grant execute on function event.fn_consumer_read(text, integer), event.fn_consumer_advance(text, bigint, bigint, text) to chancery_app;
+grant execute on function event.fn_consumer_read(text, integer, bigint), event.fn_consumer_advance(text, bigint, bigint, text) to chancery_app;
 grant execute on function event.fn_consumer_register(text, text, text, text, text, text), event.fn_event_receive(text, uuid[])
   to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.

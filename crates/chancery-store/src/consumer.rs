@@ -41,8 +41,6 @@ pub struct Registered {
 pub struct NextEvent {
     pub position: i64,
     pub event_id: Uuid,
-    pub event_type: String,
-    pub subject_kind: String,
     pub cloudevent: Value,
 }
 
@@ -121,29 +119,25 @@ impl Store {
         decode(report)
     }
 
-    /// The events behind a relay's position, in order and without a gap.
+    /// The events behind a relay's position, in order and without a gap; or behind `after`.
     ///
     /// # Errors
-    /// `Refused` when there is no such relay, or when retention dropped what it has not read.
+    /// `Refused` when there is no such relay, or when retention dropped what comes next.
     pub async fn fn_consumer_read(
         &self,
         consumer: &str,
         limit: i32,
+        after: Option<i64>,
     ) -> Result<Vec<NextEvent>, Error> {
-        let rows: Vec<(i64, Uuid, String, String, Value)> = sqlx::query_as(
-            "select r_position, r_event_id, r_event_type, r_subject_kind, r_cloudevent from event.fn_consumer_read($1, $2)",
+        let rows: Vec<(i64, Uuid, Value)> = sqlx::query_as(
+            "select r_position, r_event_id, r_cloudevent from event.fn_consumer_read($1, $2, $3)",
         )
         .bind(consumer)
         .bind(limit)
+        .bind(after)
         .fetch_all(&self.pool)
         .await?;
-        let event = |(position, event_id, event_type, subject_kind, cloudevent)| NextEvent {
-            position,
-            event_id,
-            event_type,
-            subject_kind,
-            cloudevent,
-        };
+        let event = |(position, event_id, cloudevent)| NextEvent { position, event_id, cloudevent };
         Ok(rows.into_iter().map(event).collect())
     }
 

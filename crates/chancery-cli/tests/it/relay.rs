@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use chancery_engine::event::Servers;
 use chancery_engine::event::wake::{self, Wake, Woken};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::place::run_it;
 use scene::{Broker, Meters, until, what};
@@ -119,6 +119,55 @@ async fn every_trouble_is_told_and_passes() {
     relay.says("position 100", |line| line["state"] == "idle" && line["position"] == 100);
     assert_eq!(relay.end()["trouble"], Value::Null);
     assert_eq!(assert_delivered(&meters, &broker).await, 100);
+}
+
+/// EVT-7: when the stream does not take one event, it gets none behind it, although it would take them.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn no_event_overtakes_one_that_is_not_taken() {
+    let meters = Meters::new(20).await;
+    let mut broker = Broker::new();
+    broker.start().await;
+    let narrow = Config {
+        name: "CHANCERY".to_owned(),
+        subjects: vec!["chancery.>".to_owned()],
+        max_message_size: 2_000,
+        ..Config::default()
+    };
+    let context = broker.jetstream().await;
+    context.create_stream(narrow.clone()).await.expect("a stream");
+    let note = |number| {
+        let length = if number == 7 { 3_000 } else { 3 };
+        json!({ "note": "x".repeat(length) })
+    };
+    meters.tick_with(note).await;
+    meters.tick().await;
+    let relay = meters.relay(&broker, &[]);
+    let refused = relay.meets("refused");
+    assert_eq!(refused["position"], 27, "twenty births, then seven ticks: {refused}");
+    relay.meets("refused");
+    let there: Vec<_> = broker.delivered().await.iter().map(what).collect();
+    assert_eq!(
+        there,
+        meters.committed().await[..27],
+        "nothing behind it, however often it is tried"
+    );
+
+    let wide = Config { max_message_size: -1, ..narrow };
+    context.update_stream(wide).await.expect("a wider stream");
+    relay.says("position 60", |line| line["state"] == "idle" && line["position"] == 60);
+    relay.end();
+    assert_eq!(assert_delivered(&meters, &broker).await, 60);
+
+    // A later event that somebody put into the stream by hand does not stand for those before it.
+    meters.tick().await;
+    meters.committed().await;
+    let last = meters.store.events_after(79, 1).await.expect("an event").remove(0);
+    let by_hand =
+        context.publish("chancery.custom.meter.ticked", last.cloudevent.to_string().into());
+    by_hand.await.expect("sent").await.expect("taken");
+    let url = broker.url();
+    let said = meters.place.done(&["relay", "--nats", &url, "--as", "relay", "--once"]);
+    assert_eq!(said.stdout, "20 handed on, position 80 in stream CHANCERY\n");
 }
 
 /// EVT-7: of two relays one works and one stands by. One that does not know that it was replaced changes nothing.

@@ -20,8 +20,7 @@ use async_nats::jetstream::stream::{Config, DiscardPolicy, StorageType};
 use async_nats::jetstream::{self, ErrorCode, context::GetStreamErrorKind, stream};
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::consumer::{Lead, RELAY, Registration};
-use chancery_store::event::EventRow;
+use chancery_store::consumer::{Lead, NextEvent, RELAY, Registration};
 use rand::Rng as _;
 use serde::Serialize;
 use serde_json::Value;
@@ -163,17 +162,27 @@ struct Outgoing {
 }
 
 impl Outgoing {
-    fn new(prefix: &str, position: i64, cloudevent: &Value) -> Result<Self, Fall> {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let (id, event_type) = (text(&cloudevent["id"]), text(&cloudevent["type"]));
-        let kind = text(&cloudevent["data"]["run_kind"]);
-        if id.is_empty() || kind.is_empty() || event_type.is_empty() {
-            let words = format!("the event at position {position} has no id, kind or type");
+    fn new(prefix: &str, event: &NextEvent) -> Result<Self, Fall> {
+        let NextEvent { position, event_id, cloudevent } = event;
+        let kind = cloudevent["data"]["run_kind"].as_str();
+        let (Some(kind), Some(event_type)) = (kind, cloudevent["type"].as_str()) else {
+            let words = format!("the event at position {position} has no kind or type");
             return Err(Fall::Fatal(chancery_store::Error::Schema(words).into()));
-        }
-        let subject = format!("{prefix}.{kind}.{event_type}");
-        Ok(Self { position, id, subject, body: cloudevent.to_string().into_bytes() })
+        };
+        Ok(Self {
+            position: *position,
+            id: event_id.to_string(),
+            subject: format!("{prefix}.{kind}.{event_type}"),
+            body: cloudevent.to_string().into(),
+        })
     }
+}
+
+/// What the database answers to a relay that reads.
+enum Read {
+    Events(Vec<NextEvent>),
+    /// What comes next is no longer kept; the oldest one behind it that is.
+    Gap(Option<i64>),
 }
 
 /// A connection with what is known of the stream.
@@ -444,11 +453,11 @@ impl Relay {
             Some(at) => at.max(session.at),
             None if first_look && info.state.last_sequence == 0 => {
                 // A stream without a past gets whatever is kept.
-                let oldest = self.store.events_after(0, 1).await?;
-                oldest
-                    .first()
-                    .and_then(|event| event.position)
-                    .map_or(self.status.position, |first| self.status.position.min(first - 1))
+                match self.read(1, Some(0)).await? {
+                    Read::Events(_) => 0,
+                    Read::Gap(next) => next.map_or(self.status.position, |next| next - 1),
+                }
+                .min(self.status.position)
             }
             None if first_look => self.status.position,
             None => session.at,
@@ -458,25 +467,38 @@ impl Relay {
 
     /// The position of the stream's last message, when it is one of our events.
     async fn position_of_last(&self, session: &Session) -> Result<Option<i64>, Fall> {
-        let last = match session.stream.get_raw_message(session.last_sequence).await {
-            Ok(last) => last,
-            // Taken out by hand, or out of its time meanwhile.
-            Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
-                return Ok(None);
-            }
-            Err(error) => {
-                let words = format!("the stream's last message could not be read: {error}");
-                return Err(Trouble::new(TroubleKind::Slow, words).into());
-            }
+        let Some((position, id)) = message(session, session.last_sequence).await? else {
+            return Ok(None);
         };
-        let Ok(event) = serde_json::from_slice::<Value>(&last.payload) else { return Ok(None) };
-        let Some(position) = event["sequence"].as_i64() else { return Ok(None) };
         // A stream that another database fed has other events at these positions.
-        let here = self.store.events_after(position - 1, 1).await?;
-        let same = here.first().is_some_and(|here| {
-            here.position == Some(position) && here.cloudevent["id"] == event["id"]
-        });
-        Ok(same.then_some(position))
+        let same = match self.read(1, Some(position - 1)).await? {
+            Read::Events(here) => here.first().is_some_and(|here| here.event_id.to_string() == id),
+            Read::Gap(_) => false,
+        };
+        // What the stream is ahead counts when it has all of it: a message that somebody put there by hand has none before it.
+        let ahead = u64::try_from(position - self.status.position).unwrap_or_default();
+        let whole = ahead == 0
+            || match session.last_sequence.checked_sub(ahead - 1) {
+                Some(first) => message(session, first)
+                    .await?
+                    .is_some_and(|(position, _)| position == self.status.position + 1),
+                None => false,
+            };
+        Ok((same && whole).then_some(position))
+    }
+
+    async fn read(&self, limit: i32, after: Option<i64>) -> Result<Read, Fall> {
+        match self.store.fn_consumer_read(&self.options.consumer, limit, after).await {
+            Ok(events) => Ok(Read::Events(events)),
+            // Behind the relay's own position a gap is an end, behind another one it is an answer.
+            Err(error) => match error.refusal() {
+                Some(refusal) if refusal.code == Code::RE034 && after.is_some() => {
+                    let next = refusal.problems.first().and_then(|p| p.facts.get("next")?.as_i64());
+                    Ok(Read::Gap(next))
+                }
+                _ => Err(error.into()),
+            },
+        }
     }
 
     /// Brings the position in PostgreSQL up to what the stream has.
@@ -502,33 +524,29 @@ impl Relay {
 
     /// What comes behind what the stream has.
     async fn next(&self, session: &mut Session) -> Result<Vec<Outgoing>, Fall> {
-        let Options { prefix, consumer, .. } = &self.options;
-        let outgoing = |(position, event): (i64, Value)| Outgoing::new(prefix, position, &event);
-        if session.at < self.status.position {
-            // The stream lost some of what it had acknowledged.
-            let events = self.store.events_after(session.at, i64::from(BATCH)).await?;
-            let first = events.first().and_then(|event| event.position);
-            let next = first.unwrap_or(self.status.position + 1);
-            if next != session.at + 1 {
-                // What retention dropped as well is gone; what comes behind it is not held back.
+        let position = self.status.position;
+        let lost = (session.at < position).then_some(session.at);
+        let events = match self.read(BATCH, lost).await? {
+            Read::Events(events) => events,
+            Read::Gap(next) => {
+                // The stream lost what retention dropped as well; what comes behind it is not held back.
+                let end = next.map_or(position, |next| position.min(next - 1));
+                let Options { consumer, stream, .. } = &self.options;
                 let from = session.at + 1;
                 tracing::warn!(
                     consumer,
-                    "the stream lost events {from} to {next}, which are no longer kept"
+                    "stream {stream} lost events {from} to {end}, which are no longer kept"
                 );
-                session.at = next - 1;
+                session.at = end;
+                return Box::pin(self.next(session)).await;
             }
-            if !events.is_empty() {
-                let row = |event: EventRow| (event.position.unwrap_or_default(), event.cloudevent);
-                return events.into_iter().map(row).map(outgoing).collect();
-            }
-        }
-        let events = self.store.fn_consumer_read(consumer, BATCH).await?;
+        };
         if events.first().is_some_and(|first| first.position != session.at + 1) {
             let words = "another relay of the name moved on";
             return Err(Trouble::new(TroubleKind::Disturbed, words).into());
         }
-        events.into_iter().map(|event| (event.position, event.cloudevent)).map(outgoing).collect()
+        let prefix = &self.options.prefix;
+        events.iter().map(|event| Outgoing::new(prefix, event)).collect()
     }
 
     /// Sends a batch. Moves the session to the last event of it that the stream has, with all before it.
@@ -577,6 +595,24 @@ impl Relay {
         }
         fall
     }
+}
+
+/// The position and id of the event in a message of the stream; `None` when there is no such message, or none with an event.
+async fn message(session: &Session, sequence: u64) -> Result<Option<(i64, String)>, Fall> {
+    let found = match session.stream.get_raw_message(sequence).await {
+        Ok(found) => found,
+        // Taken out by hand, or out of its time meanwhile.
+        Err(error) if error.kind() == stream::LastRawMessageErrorKind::NoMessageFound => {
+            return Ok(None);
+        }
+        Err(error) => {
+            let words = format!("a message of the stream could not be read: {error}");
+            return Err(Trouble::new(TroubleKind::Slow, words).into());
+        }
+    };
+    let Ok(event) = serde_json::from_slice::<Value>(&found.payload) else { return Ok(None) };
+    let position = event["sequence"].as_i64().filter(|position| *position > 0);
+    Ok(position.zip(event["id"].as_str().map(str::to_owned)))
 }
 
 /// Ever longer, and never the same for two relays that lost the same server.

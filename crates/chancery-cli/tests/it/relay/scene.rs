@@ -103,7 +103,12 @@ impl Meters {
 
     /// Every meter ticks once, in one transaction.
     pub(super) async fn tick(&self) {
-        let tick = |run: &Uuid| Move {
+        self.tick_with(|_| json!({})).await;
+    }
+
+    /// As [`Meters::tick`]; each tells what is said for the meter of that number.
+    pub(super) async fn tick_with(&self, payload: impl Fn(usize) -> Value) {
+        let tick = |(number, run): (usize, &Uuid)| Move {
             run_id: *run,
             run_kind: "custom".to_owned(),
             from: None,
@@ -111,15 +116,15 @@ impl Meters {
             actor_class: "executor_worker".to_owned(),
             trigger_kind: "timer".to_owned(),
             trigger_ref: "meter_tick".to_owned(),
-            evidence: json!({}),
+            evidence: json!({ "event": payload(number) }),
             principal: "writer".to_owned(),
             idempotency_key: Uuid::now_v7().to_string(),
             reason: None,
             signed: None,
         };
-        let moves: Vec<Move> = self.runs.iter().map(tick).collect();
+        let moves: Vec<Move> = self.runs.iter().enumerate().map(tick).collect();
         let made = self.store.fn_state_transition_apply_batch(&moves).await.expect("a batch");
-        assert!(made.iter().all(|report| report.ok), "a meter can always tick");
+        assert!(made.iter().all(|report| report.ok), "a meter can always tick: {made:?}");
     }
 
     /// What is committed, by what it tells of: run and number of the move, in the order of positions.
