@@ -4,6 +4,7 @@ pub mod approval;
 pub mod cutter;
 pub mod event;
 pub mod fsm;
+pub mod governance;
 pub mod ground;
 pub mod identity;
 pub mod iu;

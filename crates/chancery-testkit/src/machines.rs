@@ -9,12 +9,25 @@ pub fn repo_path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(relative)
 }
 
-/// The six machines of the product, by name.
+/// The machines of the product.
+const NAMES: [&str; 9] = [
+    "step",
+    "task",
+    "workflow_run",
+    "cut_request",
+    "orchestrator_run",
+    "birth_permit",
+    "job",
+    "dlq_replay",
+    "finding",
+];
+
+/// The machines of the product, by name.
 ///
 /// # Panics
 /// When a file is missing or is no machine file.
 pub fn shipped() -> Vec<Definition> {
-    ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"]
+    NAMES
         .into_iter()
         .map(|name| {
             let text = std::fs::read_to_string(repo_path(&format!("machines/{name}.yaml")))

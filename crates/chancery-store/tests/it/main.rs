@@ -16,6 +16,8 @@ mod cutter_units;
 mod cutter_world;
 mod differential;
 mod engine;
+mod governance;
+mod governance_world;
 mod hardening;
 mod identity;
 mod kb;
