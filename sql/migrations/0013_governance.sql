@@ -121,7 +121,7 @@ create table event.consumer_delivery (
   delivered_at timestamptz not null
 ) partition by range (delivered_at);
 create table event.consumer_delivery_default partition of event.consumer_delivery default;
--- The recorder takes what is finished below its horizon; xids only grow, so inserts stay on the right edge.
+-- The recorder looks for what its last snapshot could not see; xids only grow, so inserts stay on the right edge.
 create index consumer_delivery_unrecorded_idx on event.consumer_delivery (xid);
 comment on table event.consumer_delivery is 'When a durable consumer had an event: raw samples, by day, folded into event_lag_series.';
 
@@ -145,12 +145,12 @@ comment on table event.event_lag_series is
 create table event.lag_cursor (
   only_one boolean primary key default true,
   last_position bigint not null,
-  folded_below xid8 not null,
+  seen_snapshot pg_snapshot not null,
   system_identifier bigint not null,
   constraint lag_cursor_has_one_row check (only_one)
 );
-comment on table event.lag_cursor is 'How far the samples are folded: positions up to a number, deliveries below a transaction.';
-insert into event.lag_cursor (last_position, folded_below, system_identifier) values (0, '0', 0);
+comment on table event.lag_cursor is 'How far the samples are folded: positions up to a number, deliveries as far as the last pass could see.';
+insert into event.lag_cursor (last_position, seen_snapshot, system_identifier) values (0, '1:1:', 0);
 
 create table event.event_pending (
   pending_id uuid primary key,

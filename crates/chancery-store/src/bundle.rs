@@ -83,7 +83,8 @@ pub(crate) fn pieces() -> Vec<Piece> {
     });
     pieces.push(Piece {
         name: "partitions",
-        text: "select event.fn_ensure_partitions();",
+        text: "select event.fn_ensure_partitions();
+               select internal.ensure_day_partitions(t, 7) from unnest('{queue.heartbeat_series,event.consumer_delivery,event.event_lag_series}'::text[]) t;",
         owner: Some(DEFINER),
     });
     pieces

@@ -308,14 +308,15 @@ impl Store {
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
     pub async fn fn_heartbeat_tick(&self, tick: &Tick<'_>) -> Result<Ticked, Error> {
-        let ticked: Value = sqlx::query_scalar("select queue.fn_heartbeat_tick($1, $2, $3, $4, $5)")
-            .bind(tick.worker_class)
-            .bind(tick.worker)
-            .bind(tick.ok)
-            .bind(tick.metadata)
-            .bind(tick.principal)
-            .fetch_one(&self.pool)
-            .await?;
+        let ticked: Value =
+            sqlx::query_scalar("select queue.fn_heartbeat_tick($1, $2, $3, $4, $5)")
+                .bind(tick.worker_class)
+                .bind(tick.worker)
+                .bind(tick.ok)
+                .bind(tick.metadata)
+                .bind(tick.principal)
+                .fetch_one(&self.pool)
+                .await?;
         decode(ticked)
     }
 

@@ -18,7 +18,7 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'system');
-  perform internal.ensure_day_partitions('event.consumer_delivery', 2), internal.ensure_day_partitions('event.event_lag_series', 2);
+  perform internal.ensure_day_partitions('event.consumer_delivery', 7), internal.ensure_day_partitions('event.event_lag_series', 7);
   v_rows := event.fold_lag();
   for v_pair in
     select l.producer, l.consumer, l.count, l.p50_ms, l.p95_ms, l.p99_ms, l.producer || '/' || l.consumer as code

@@ -13,7 +13,7 @@ begin
     union all
     select t.producer, t.consumer, t.bucket, t.n, t.max_ms
       from event.lag_cursor c, lateral event.lag_samples(
-             c.last_position, coalesce((select q.last_position from event.sequencer_cursor q), 0), c.folded_below, null) t
+             c.last_position, coalesce((select q.last_position from event.sequencer_cursor q), 0), c.seen_snapshot) t
      where t.minute >= p_since),
   merged as (
     select m.who, m.whom, m.bucket, sum(m.n) as n, max(m.most) as most from counted m group by m.who, m.whom, m.bucket),

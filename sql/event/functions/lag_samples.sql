@@ -1,7 +1,8 @@
 -- promise: lags that are not folded yet, counted by minute, pair and bucket: of the sequencer from the positions behind a number, of the
---          durable consumers from the deliveries at or above a transaction and, where one is named, below another.
--- callers: event.fn_event_lag_record, event.lag_of
-create or replace function event.lag_samples(p_after bigint, p_upto bigint, p_from_xid xid8, p_below_xid xid8)
+--          durable consumers from the deliveries that are visible now and were not in a snapshot. (As event.fn_sequence_events: what
+--          commits late is not passed by, and an old open transaction delays nobody's samples but its own.)
+-- callers: event.fold_lag, event.lag_of
+create or replace function event.lag_samples(p_after bigint, p_upto bigint, p_before pg_snapshot)
 returns table (minute timestamptz, producer text, consumer text, bucket integer, n bigint, max_ms double precision)
 language plpgsql stable
 as $$
@@ -17,7 +18,9 @@ begin
       union all
       select d.delivered_at, d.producer, d.consumer, extract(epoch from d.delivered_at - d.event_at)::double precision * 1000000
         from event.consumer_delivery d
-       where d.xid >= p_from_xid and (p_below_xid is null or d.xid < p_below_xid)) s
+       where d.xid >= pg_snapshot_xmin(p_before) and not pg_visible_in_snapshot(d.xid, p_before)
+         -- A number from before a move to another cluster is not reached yet.
+         and d.xid < pg_snapshot_xmax(pg_current_snapshot())) s
    group by 1, 2, 3, 4;
 end
 $$;

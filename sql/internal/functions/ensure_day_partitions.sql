@@ -1,10 +1,11 @@
 -- owner: chancery_owner
 -- promise: a table that is partitioned by day has a partition for today and the days ahead. Days are UTC days, whoever calls. Its
---          default partition catches what comes before this was called, so nothing fails for want of one.
--- callers: the doors whose tables they are
+--          default partition catches what comes before this was called, so nothing fails for want of one. Somebody who holds the
+--          table is not waited for, since everybody else would wait behind: the next call tries again, days before it is needed.
+-- callers: the migrator's bundle, the doors whose tables they are
 -- Dynamic SQL here makes tables and triggers, with %I and %L only.
 create or replace function internal.ensure_day_partitions(p_table text, p_days_ahead integer) returns integer
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '100ms'
 as $$
 declare
   v_room constant text := split_part(p_table, '.', 1);
@@ -35,5 +36,7 @@ begin
     v_made := v_made + 1;
   end loop;
   return v_made;
+exception when lock_not_available then
+  return 0;
 end
 $$;

@@ -15,7 +15,7 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'system');
-  perform internal.ensure_day_partitions('queue.heartbeat_series', 2);
+  perform internal.ensure_day_partitions('queue.heartbeat_series', 7);
   v_now := internal.now();
   for v_row in
     select h.worker_class, h.worker, h.status, h.last_tick_at, h.last_ok_at, t.seconds

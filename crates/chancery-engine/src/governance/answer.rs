@@ -48,9 +48,7 @@ pub async fn resolve(
     answer: &Answer<'_>,
 ) -> Result<IssueReport, Error> {
     let key = answer.idempotency_key.unwrap_or("resolve");
-    Ok(store
-        .fn_issue_resolve(&signed(actor, answer, "resolved", "issue_resolve", key))
-        .await?)
+    Ok(store.fn_issue_resolve(&signed(actor, answer, "resolved", "issue_resolve", key)).await?)
 }
 
 /// The move that the door makes of the answer, with the person's signature under it.

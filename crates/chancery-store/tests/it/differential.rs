@@ -484,3 +484,18 @@ async fn orchestrator_run_answers_as_the_model_does() {
 async fn birth_permit_answers_as_the_model_does() {
     check("birth_permit").await;
 }
+
+#[tokio::test]
+async fn job_answers_as_the_model_does() {
+    check("job").await;
+}
+
+#[tokio::test]
+async fn dlq_replay_answers_as_the_model_does() {
+    check("dlq_replay").await;
+}
+
+#[tokio::test]
+async fn finding_answers_as_the_model_does() {
+    check("finding").await;
+}

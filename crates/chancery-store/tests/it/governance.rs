@@ -33,7 +33,11 @@ async fn the_same_problem_is_one_finding() {
     assert_eq!((first.occurrence_count, first.severity.as_str()), (1, "warning"));
     for (severity, worst) in [("critical", "critical"), ("normal", "critical")] {
         let again = store
-            .fn_log_issue(&Issue { severity, evidence: &json!({ "try": severity }), ..problem("a") })
+            .fn_log_issue(&Issue {
+                severity,
+                evidence: &json!({ "try": severity }),
+                ..problem("a")
+            })
             .await
             .expect("the same finding");
         assert_eq!((again.issue_id, again.opened), (first.issue_id, false));
@@ -49,18 +53,25 @@ async fn the_same_problem_is_one_finding() {
     // One event each, although one was reported three times; the log keeps the evidence of the first.
     let opened = db.texts("select payload::text from event.event_outbox where event_type = 'finding.opened' order by outbox_id").await;
     assert_eq!(opened.len(), 2);
-    let payload: Value = serde_json::from_str(opened[0].as_deref().expect("a payload")).expect("JSON");
+    let payload: Value =
+        serde_json::from_str(opened[0].as_deref().expect("a payload")).expect("JSON");
     assert_eq!(
         payload,
         json!({ "issue_type": "trouble", "issue_class": "operation", "severity": "warning", "entity_type": "thing", "entity_code": "a" })
     );
     let log = db
-        .text(&format!("select evidence from fsm.transition_log where run_id = '{}'", first.issue_id))
+        .text(&format!(
+            "select evidence from fsm.transition_log where run_id = '{}'",
+            first.issue_id
+        ))
         .await;
     assert!(log.contains(r#""found":{"try":1}"#), "{log}");
     let counts = store.issue_counts().await.expect("counts");
     assert_eq!(counts.len(), 1);
-    assert_eq!((counts[0].issue_class.as_str(), counts[0].open, counts[0].critical), ("operation", 2, 1));
+    assert_eq!(
+        (counts[0].issue_class.as_str(), counts[0].open, counts[0].critical),
+        ("operation", 2, 1)
+    );
 }
 
 /// UIG-1: a problem about nothing in particular is grouped by who says it and its title.
@@ -121,7 +132,9 @@ async fn a_problem_found_while_it_is_closed_is_a_new_finding() {
     let mut closer = Session::open(&db, Role::App).await;
     closer.begin(Isolation::ReadCommitted).await;
     closer
-        .run(&format!("select governance.fn_issue_resolve('{old}', 'mended', 'operator', 'pic_human', 'k')"))
+        .run(&format!(
+            "select governance.fn_issue_resolve('{old}', 'mended', 'operator', 'pic_human', 'k')"
+        ))
         .await
         .expect("closed");
     let mut finder = Session::open(&db, Role::App).await;
@@ -232,7 +245,8 @@ async fn a_person_answers_a_finding() {
     let before = db.fingerprint().await;
     assert_eq!(codes(store.fn_issue_resolve(&answer(id, "  ", "k3")).await), [RS006]);
     assert_eq!(codes(store.fn_issue_resolve(&answer(Uuid::nil(), "gone", "k3")).await), [RE020]);
-    let other = IssueAnswer { principal: "chancery", actor_class: "reviewer", ..answer(id, "gone", "k3") };
+    let other =
+        IssueAnswer { principal: "chancery", actor_class: "reviewer", ..answer(id, "gone", "k3") };
     assert_eq!(codes(store.fn_issue_resolve(&other).await), [RI003]);
     assert_eq!(before, db.fingerprint().await);
 
@@ -241,7 +255,10 @@ async fn a_person_answers_a_finding() {
     assert_eq!(codes(store.fn_issue_resolve(&answer(id, "once more", "k4")).await), [RS004]);
     assert_eq!(codes(store.fn_issue_acknowledge(&answer(id, "again", "k5")).await), [RS004]);
     assert_eq!(open_issues(&store).await, 0);
-    assert_eq!(events_of(&db, id).await, ["finding.opened", "finding.acknowledged", "finding.resolved"]);
+    assert_eq!(
+        events_of(&db, id).await,
+        ["finding.opened", "finding.acknowledged", "finding.resolved"]
+    );
     let new = store.fn_log_issue(&problem("a")).await.expect("it is back");
     assert!(new.opened && new.issue_id != id);
 }
@@ -256,18 +273,22 @@ async fn a_persons_answer_is_signed() {
         .await
         .expect("a person");
     let id = store.fn_log_issue(&problem("a")).await.expect("a finding").issue_id;
-    let unsigned = IssueAnswer { principal: "mai", actor_class: "reviewer", ..answer(id, "looking", "k") };
+    let unsigned =
+        IssueAnswer { principal: "mai", actor_class: "reviewer", ..answer(id, "looking", "k") };
     assert_eq!(codes(store.fn_issue_acknowledge(&unsigned).await), [RI008]);
 
     let home = tempfile::tempdir().expect("a folder");
     let keystore = Keystore::below(home.path());
     new_key(&operator, &keystore, "mai", None).await.expect("a key");
     let mai = Actor::open(&store, &keystore, "mai").await.expect("her key");
-    let says = |reason| Answer { issue_id: id, reason, actor_class: "reviewer", idempotency_key: None };
+    let says =
+        |reason| Answer { issue_id: id, reason, actor_class: "reviewer", idempotency_key: None };
     acknowledge(&store, &mai, &says("looking")).await.expect("signed");
     let done = resolve(&store, &mai, &says("mended")).await.expect("signed");
     assert_eq!(done.state, "resolved");
-    let report = chancery_engine::audit::verify_log(&db.store(Role::Auditor), |_| ()).await.expect("an audit");
+    let report = chancery_engine::audit::verify_log(&db.store(Role::Auditor), |_| ())
+        .await
+        .expect("an audit");
     assert!(report.mismatches.is_empty(), "{:?}", report.mismatches);
     assert_eq!(report.signatures, 2);
 }
@@ -279,7 +300,14 @@ async fn a_finding_is_not_written_by_hand() {
     let open = store.fn_log_issue(&problem("a")).await.expect("a finding").issue_id;
     let closed = store.fn_log_issue(&problem("b")).await.expect("a finding").issue_id;
     store.fn_issue_resolve(&answer(closed, "mended", "k")).await.expect("settled");
-    let by_door = a_move(open, "resolved", "operator", "pic_human", "rpc:issue_resolve", json!({ "reason": "x" }));
+    let by_door = a_move(
+        open,
+        "resolved",
+        "operator",
+        "pic_human",
+        "rpc:issue_resolve",
+        json!({ "reason": "x" }),
+    );
     let by_door = chancery_store::fsm::Move { run_kind: "finding".to_owned(), ..by_door };
     assert_eq!(codes(store.fn_state_transition_apply(&by_door).await), [RS026]);
 
@@ -288,8 +316,12 @@ async fn a_finding_is_not_written_by_hand() {
     let statements = [
         format!("update {table} set state = 'resolved' where issue_id = '{open}'"),
         format!("update {table} set state = 'open' where issue_id = '{closed}'"),
-        format!("update {table} set occurrence_count = 1, last_seen_at = first_seen_at where issue_id = '{open}'"),
-        format!("update {table} set occurrence_count = occurrence_count + 1 where issue_id = '{closed}'"),
+        format!(
+            "update {table} set occurrence_count = 1, last_seen_at = first_seen_at where issue_id = '{open}'"
+        ),
+        format!(
+            "update {table} set occurrence_count = occurrence_count + 1 where issue_id = '{closed}'"
+        ),
         format!("update {table} set title = 'harmless' where issue_id = '{open}'"),
         format!("update {table} set entity_code = 'other' where issue_id = '{open}'"),
         format!("delete from {table} where issue_id = '{closed}'"),
@@ -298,14 +330,20 @@ async fn a_finding_is_not_written_by_hand() {
     ];
     for role in ["chancery_definer", "chancery_owner"] {
         let mut admin = db.superuser().await;
-        sqlx::query(sqlx::AssertSqlSafe(format!("set role {role}"))).execute(&mut admin).await.expect("the superuser may");
+        sqlx::query(sqlx::AssertSqlSafe(format!("set role {role}")))
+            .execute(&mut admin)
+            .await
+            .expect("the superuser may");
         for statement in &statements {
             let code = attempt(&mut admin, statement).await;
             if statement.starts_with("delete from governance.issue_report") {
                 continue; // nothing stands in it here; hardening has rows
             }
             let code = code.unwrap_or_else(|| panic!("{role}: {statement} went through"));
-            assert!(["42501", "RS015", "RS016", "RS017"].contains(&code.as_str()), "{role}: {statement}: {code}");
+            assert!(
+                ["42501", "RS015", "RS016", "RS017"].contains(&code.as_str()),
+                "{role}: {statement}: {code}"
+            );
         }
     }
     assert_eq!(before, db.fingerprint().await);
@@ -320,12 +358,26 @@ async fn a_room_closes_what_it_opened() {
     let (db, store) = governed().await;
     let id = store.fn_log_issue(&problem("a")).await.expect("a finding").issue_id;
     let close = |how: &str, cause: &str, evidence: &str| {
-        format!("select governance.issue_close('trouble', 'thing', 'a', '{how}', {cause}, 'chancery', '{evidence}')::text")
+        format!(
+            "select governance.issue_close('trouble', 'thing', 'a', '{how}', {cause}, 'chancery', '{evidence}')::text"
+        )
     };
     as_a_room(&db).await;
-    assert_eq!(codes(ask(&db, &close("resolved", "null", "{}")).await), [RS006], "nothing says what made the cause go");
-    assert_eq!(codes(ask(&db, &close("healed", "'x'", "{}")).await), [RS006], "nothing was measured");
-    assert_eq!(codes(ask(&db, &close("acknowledged", "'x'", "{}")).await), [RS004], "only people acknowledge");
+    assert_eq!(
+        codes(ask(&db, &close("resolved", "null", "{}")).await),
+        [RS006],
+        "nothing says what made the cause go"
+    );
+    assert_eq!(
+        codes(ask(&db, &close("healed", "'x'", "{}")).await),
+        [RS006],
+        "nothing was measured"
+    );
+    assert_eq!(
+        codes(ask(&db, &close("acknowledged", "'x'", "{}")).await),
+        [RS004],
+        "only people acknowledge"
+    );
     assert_eq!(open_issues(&store).await, 1);
     let replayed = close("resolved", "'job 7 was replayed'", "{}");
     assert_eq!(ask(&db, &replayed).await.expect("closed"), Some(id.to_string()));
@@ -345,7 +397,12 @@ async fn every_duty_reports_in_its_own_class() {
         db.service(name, &[class]).await;
         let issue = Issue { principal: name, ..problem(name) };
         let report: IssueReport = db.store(role).fn_log_issue(&issue).await.expect("a finding");
-        let by = db.text(&format!("select actor_class from fsm.transition_log where run_id = '{}'", report.issue_id)).await;
+        let by = db
+            .text(&format!(
+                "select actor_class from fsm.transition_log where run_id = '{}'",
+                report.issue_id
+            ))
+            .await;
         assert_eq!(by, class);
     }
 }
