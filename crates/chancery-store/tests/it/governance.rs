@@ -1,5 +1,6 @@
 //! Findings: opened, counted, answered and closed by moves, and by nothing else (EVT-3, UIG-1).
 
+use chancery_engine::audit::{self, Pins};
 use chancery_engine::governance::{Answer, acknowledge, resolve};
 use chancery_engine::identity::{Keystore, new_key};
 use chancery_engine::run::Actor;
@@ -286,9 +287,7 @@ async fn a_persons_answer_is_signed() {
     acknowledge(&store, &mai, &says("looking")).await.expect("signed");
     let done = resolve(&store, &mai, &says("mended")).await.expect("signed");
     assert_eq!(done.state, "resolved");
-    let report = chancery_engine::audit::verify_log(&db.store(Role::Auditor), |_| ())
-        .await
-        .expect("an audit");
+    let report = audit::verify_log(&db.store(Role::Auditor), |_| ()).await.expect("an audit");
     assert!(report.mismatches.is_empty(), "{:?}", report.mismatches);
     assert_eq!(report.signatures, 2);
 }
@@ -405,4 +404,77 @@ async fn every_duty_reports_in_its_own_class() {
             .await;
         assert_eq!(by, class);
     }
+}
+
+/// AUD-1: what a finding was opened with, and where it stands, cannot be changed unnoticed behind the triggers' back. How often it
+/// occurred since is no evidence: each report would have to be logged.
+#[tokio::test]
+async fn no_column_of_a_finding_can_be_changed_unnoticed() {
+    let (db, store) = governed().await;
+    let closed = store.fn_log_issue(&problem("a")).await.expect("a finding").issue_id;
+    store.fn_issue_resolve(&answer(closed, "mended", "k")).await.expect("settled");
+    let open = store
+        .fn_log_issue(&Issue { description: Some("more"), ..problem("b") })
+        .await
+        .expect("a finding");
+    let auditor = db.store(Role::Auditor);
+    let found = async || {
+        let report = audit::verify(&auditor, Pins::default(), |_| ()).await.expect("an audit");
+        report.mismatches
+    };
+    assert_eq!(found().await, []);
+    let counted = ["severity", "evidence", "occurrence_count", "last_seen_at"];
+    let columns = db
+        .texts(
+            "select attname || ' ' || atttypid::regtype::text from pg_attribute
+              where attrelid = 'governance.system_issues'::regclass and attnum > 0",
+        )
+        .await;
+    db.forge(&["create table public.kept as table governance.system_issues"]).await;
+    let drop_checks = db
+        .texts("select format('alter table governance.system_issues drop constraint %I', conname) from pg_constraint where conrelid = 'governance.system_issues'::regclass and contype = 'c'")
+        .await;
+    let mut admin = db.superuser().await;
+    for statement in drop_checks.into_iter().flatten() {
+        sqlx::query(sqlx::AssertSqlSafe(statement)).execute(&mut admin).await.expect("gone");
+    }
+    let mut tried = 0;
+    for column in columns.into_iter().flatten() {
+        let (column, kind) = column.split_once(' ').expect("a column and its type");
+        if counted.contains(&column) {
+            continue;
+        }
+        let value = match kind {
+            "text" => format!("coalesce({column}, '') || 'x'"),
+            "uuid" => "gen_random_uuid()".to_owned(),
+            "bigint" => format!("{column} + 100"),
+            "bytea" => "sha256('x')".to_owned(),
+            "timestamp with time zone" => format!("{column} + interval '1 microsecond'"),
+            other => panic!("say how to change {column}, which is {other}"),
+        };
+        for id in [closed, open.issue_id] {
+            let change = format!(
+                "update governance.system_issues set {column} = {value} where issue_id = '{id}'"
+            );
+            assert_eq!(db.forge(&[&change]).await, 1, "{change}");
+            let named = found().await;
+            assert!(
+                named.iter().any(|m| m.table == "governance.system_issues"),
+                "{column}: {named:?}"
+            );
+            db.forge(&[
+                "delete from governance.system_issues",
+                "insert into governance.system_issues table public.kept",
+            ])
+            .await;
+            tried += 1;
+        }
+    }
+    assert_eq!(tried, 40);
+    let vanish = format!("delete from governance.system_issues where issue_id = '{closed}'");
+    assert_eq!(db.forge(&[&vanish]).await, 1);
+    assert!(
+        found().await.iter().any(|m| m.rule == "state_equals_log"),
+        "a finding that is gone is missed"
+    );
 }
