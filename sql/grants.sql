@@ -70,6 +70,12 @@ grant select, insert, delete, update (state, facet, seq, head_hash, scheduled_at
 grant select, insert on queue.job_finished, queue.job_dead_letter to chancery_definer;
 grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, replay_job_id, outcome_jsonb, last_transition_at)
   on queue.dlq_replay_request to chancery_definer;
+grant select, insert, update (severity, evidence, occurrence_count, last_seen_at, state, facet, seq, head_hash, last_transition_at)
+  on governance.system_issues to chancery_definer;
+grant select, insert on governance.issue_report, queue.heartbeat_series, event.consumer_delivery, event.event_lag_series to chancery_definer;
+grant select, insert, update, delete on queue.queue_heartbeat to chancery_definer;
+grant select, insert, update on queue.heartbeat_class, event.event_pending to chancery_definer;
+grant select, update on event.lag_cursor to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -171,6 +177,18 @@ grant execute on function orchestrator.fn_orchestrate_halt(uuid, text, jsonb, te
 grant execute on function orchestrator.fn_orchestrate_void(uuid, jsonb, text, text, uuid, bytea, jsonb, bytea) to chancery_app, cutter_review;
 grant execute on function orchestrator.fn_gate_preview(uuid, text, jsonb) to chancery_app, cutter_exec, cutter_verify, cutter_review;
 grant execute on function orchestrator.fn_backup_key_pin(text, text, text) to chancery_migrator;
+-- Findings and heartbeats: whoever works says so; people answer through the app.
+grant execute on function governance.fn_log_issue(text, text, text, text, text, text, text, jsonb, text, text, text, text, text)
+  to chancery_app, cutter_exec, cutter_verify, cutter_review;
+grant execute on function queue.fn_heartbeat_tick(text, text, boolean, jsonb, text, text), queue.fn_heartbeat_deregister(text, text, text)
+  to chancery_app, cutter_exec, cutter_verify;
+grant execute on function
+  governance.fn_issue_acknowledge(uuid, text, text, text, text, uuid, bytea), governance.fn_issue_resolve(uuid, text, text, text, text, uuid, bytea),
+  queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text),
+  queue.fn_heartbeat_register_passive(text, text, text, timestamptz, jsonb, text),
+  event.fn_event_lag_record(text), event.fn_event_pending_retry(integer, text)
+  to chancery_app;
+grant execute on function event.fn_event_lag_compute(interval) to chancery_app, chancery_migrator, auditor_ro;
 -- Guards ask as their own role.
 grant execute on function internal.uuid_or_null(text), internal.derived_uuid(uuid, text), internal.now(), internal.micros(timestamptz),
   internal.problem(text, jsonb), approval.problem(uuid, text, text, bytea), approval.state(uuid), approval.tally(uuid), approval.report(uuid),
@@ -199,7 +217,8 @@ grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.
   to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
-  iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished() to chancery_owner;
+  iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished(),
+  queue.guard_recovery() to chancery_owner;
 -- Partitions are made and dropped by the tables' owner.
 grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
@@ -225,6 +244,8 @@ grant select on approval.v_quorum_rule, approval.v_approval_kind, approval.v_app
   approval.v_approval, kb.v_revision, kb.v_revision_signature, orchestrator.v_run, orchestrator.v_backup_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on orchestrator.v_backup_key to chancery_backup;
+grant select on governance.v_system_issues, queue.v_queue_health, event.v_event_lag, event.v_event_pending
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 -- The observer sees what happened, not what was written.
 grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_governance.v_decision_backlog_history_observe,
   cutter_governance.v_decision_backlog_dependency_observe, cutter_governance.v_decision_backlog_sweep_log_observe,

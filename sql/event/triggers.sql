@@ -25,3 +25,18 @@ create or replace trigger validation_audit_is_append_only before update or delet
   for each row execute function internal.refuse_direct_write('RS016');
 alter table event.event_validation_audit enable always trigger validation_audit_only_by_its_door;
 alter table event.event_validation_audit enable always trigger validation_audit_is_append_only;
+
+-- Samples and series: appended by their doors, dropped by the day, never changed.
+create or replace trigger only_by_the_door before insert on event.consumer_delivery
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
+create or replace trigger is_append_only before update or delete on event.consumer_delivery
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table event.consumer_delivery enable always trigger only_by_the_door;
+alter table event.consumer_delivery enable always trigger is_append_only;
+
+create or replace trigger only_by_the_door before insert on event.event_lag_series
+  for each row when (current_user::text <> 'chancery_definer') execute function internal.refuse_direct_write('RS016');
+create or replace trigger is_append_only before update or delete on event.event_lag_series
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table event.event_lag_series enable always trigger only_by_the_door;
+alter table event.event_lag_series enable always trigger is_append_only;

@@ -11,13 +11,19 @@ insert into config.partitioned_table (table_name, key_kind, description) values
   ('event.event_outbox', 'day', 'events, by the day they were written'),
   ('event.event_sequenced', 'uuid_day', 'which events have a position, by the day in their id'),
   ('event.event_position', 'million', 'positions, a million each'),
-  ('queue.job_finished', 'day', 'jobs that were done, by day');
+  ('queue.job_finished', 'day', 'jobs that were done, by day'),
+  ('queue.heartbeat_series', 'day', 'when workers fell silent and came back'),
+  ('event.consumer_delivery', 'day', 'when consumers had which event, for the lag'),
+  ('event.event_lag_series', 'day', 'the lag of each pair, by the minute');
 
 insert into config.dot_config (key, value, description) values
   ('retention.days.event.event_outbox', '30', 'Events are kept so many days, and longer while a durable consumer has not had them. The log keeps the moves for good.'),
   ('retention.days.event.event_sequenced', '30', 'Goes with the outbox of the same day.'),
   ('retention.days.event.event_position', '31', 'Goes after the outbox of its days.'),
   ('retention.days.queue.job_finished', '14', 'Finished jobs, and with them their keys, are known so many days.'),
+  ('retention.days.queue.heartbeat_series', '90', 'The story of silences.'),
+  ('retention.days.event.consumer_delivery', '2', 'What the lag is computed from; the series keeps the result.'),
+  ('retention.days.event.event_lag_series', '90', 'The trend of the lag.'),
   ('retention.consumer_max_days', '90', 'A consumer that is further behind than this no longer holds events back.');
 
 -- One event, one position, across all partitions: the id is the key and, since it begins with its time, the partition's as well.

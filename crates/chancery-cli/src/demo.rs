@@ -29,7 +29,7 @@ const EXAMPLE: (&str, &str) =
     ("purchase_approval", include_str!("../../../machines/examples/purchase_approval.yaml"));
 
 /// The machines of the product itself.
-const PRODUCT: [(&str, &str); 8] = [
+const PRODUCT: [(&str, &str); 9] = [
     machine!("step"),
     machine!("task"),
     machine!("workflow_run"),
@@ -38,6 +38,7 @@ const PRODUCT: [(&str, &str); 8] = [
     machine!("birth_permit"),
     machine!("job"),
     machine!("dlq_replay"),
+    machine!("finding"),
 ];
 
 /// Name, kind, class.

@@ -4,6 +4,7 @@ pub mod approval;
 pub mod audit;
 pub mod cutter;
 pub mod event;
+pub mod governance;
 pub mod identity;
 pub mod iu;
 pub mod kb;

@@ -39,6 +39,20 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("kb.revision_signature", &[]),
     ("orchestrator.run", &["state_code", "facet", "seq", "head_hash", "last_transition_at"]),
     ("orchestrator.backup_key", &[]),
+    (
+        "governance.system_issues",
+        &[
+            "severity",
+            "evidence",
+            "occurrence_count",
+            "last_seen_at",
+            "state",
+            "facet",
+            "seq",
+            "head_hash",
+            "last_transition_at",
+        ],
+    ),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

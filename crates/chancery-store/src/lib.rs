@@ -5,6 +5,7 @@ pub mod consumer;
 pub mod cutter;
 pub mod event;
 pub mod fsm;
+pub mod governance;
 pub mod ground;
 pub mod identity;
 pub mod iu;

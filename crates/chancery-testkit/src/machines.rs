@@ -9,28 +9,32 @@ pub fn repo_path(relative: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(relative)
 }
 
-/// The six machines of the product, by name.
+/// The machines of the product.
+const NAMES: [&str; 9] = [
+    "step",
+    "task",
+    "workflow_run",
+    "cut_request",
+    "orchestrator_run",
+    "birth_permit",
+    "job",
+    "dlq_replay",
+    "finding",
+];
+
+/// The machines of the product, by name.
 ///
 /// # Panics
 /// When a file is missing or is no machine file.
 pub fn shipped() -> Vec<Definition> {
-    [
-        "step",
-        "task",
-        "workflow_run",
-        "cut_request",
-        "orchestrator_run",
-        "birth_permit",
-        "job",
-        "dlq_replay",
-    ]
-    .into_iter()
-    .map(|name| {
-        let text = std::fs::read_to_string(repo_path(&format!("machines/{name}.yaml")))
-            .expect("a shipped machine");
-        Definition::from(&File::parse(&text).expect("a machine file"))
-    })
-    .collect()
+    NAMES
+        .into_iter()
+        .map(|name| {
+            let text = std::fs::read_to_string(repo_path(&format!("machines/{name}.yaml")))
+                .expect("a shipped machine");
+            Definition::from(&File::parse(&text).expect("a machine file"))
+        })
+        .collect()
 }
 
 /// The same machine as a custom one, with each guard's truth taken from the evidence: `{"guards": {"NAME": true}}`. So a

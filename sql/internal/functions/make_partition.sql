@@ -4,7 +4,7 @@
 --          Days are UTC days, whoever calls.
 -- callers: event.fn_ensure_partitions; a restore, for partitions of the past
 create or replace function internal.make_partition(p_room text, p_name text) returns boolean
-language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC'
+language plpgsql security definer set search_path = pg_catalog, pg_temp set timezone = 'UTC' set lock_timeout = '250ms'
 as $$
 declare
   v_table record;
@@ -29,12 +29,12 @@ begin
                    when 'day' then (v_suffix::date + 1)::text
                    when 'uuid_day' then internal.uuid_of_day(v_suffix::date + 1)::text
                    else ((v_suffix::bigint + 1) * 1000000)::text end as high) b;
-  -- Made apart and attached: creating it in place would lock the whole table against every writer.
-  execute format('create table %I.%I (like %I.%I including defaults including constraints)', p_room, p_name, p_room, v_table.name);
   begin
+    -- Made apart and attached: creating it in place would lock the whole table against every writer.
+    execute format('create table %I.%I (like %I.%I including defaults including constraints)', p_room, p_name, p_room, v_table.name);
     execute format('alter table %I.%I attach partition %I.%I for values from (%L) to (%L)', p_room, v_table.name, p_room, p_name, v_from, v_to);
-  exception when check_violation then
-    execute format('drop table %I.%I', p_room, p_name);
+  exception when check_violation or lock_not_available then
+    -- Somebody who holds the table is not waited for, since everybody else would wait behind: the next call tries again.
     return false;
   end;
   perform internal.guard_partition(p_room, p_name);

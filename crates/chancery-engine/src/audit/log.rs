@@ -27,6 +27,7 @@ pub(super) async fn verify(
     let mut runs = Walk::through(table::RUN);
     let mut entries = Walk::through(table::ENTRY);
     let mut orchestrated = Walk::through(table::ORCHESTRATED);
+    let mut findings = Walk::through(table::FINDING);
     let mut replay: Option<Replay> = None;
     let mut after = None;
     loop {
@@ -42,6 +43,7 @@ pub(super) async fn verify(
                     "custom" => runs.seek(reader, row.run_id, report).await?,
                     "cut_request" => entries.seek(reader, row.run_id, report).await?,
                     "orchestrator_run" => orchestrated.seek(reader, row.run_id, report).await?,
+                    "finding" => findings.seek(reader, row.run_id, report).await?,
                     _ => None,
                 };
                 replay = Some(Replay::new(&row, facts));
@@ -56,7 +58,8 @@ pub(super) async fn verify(
     }
     runs.rest(reader, report).await?;
     entries.rest(reader, report).await?;
-    orchestrated.rest(reader, report).await
+    orchestrated.rest(reader, report).await?;
+    findings.rest(reader, report).await
 }
 
 /// A run as it is stored.
@@ -121,6 +124,22 @@ impl Facts {
     }
 }
 
+impl Facts {
+    fn of_finding(issue: Row<'_>) -> Self {
+        Self {
+            run_id: issue.id("issue_id"),
+            table: table::FINDING,
+            state: issue.text("state").to_owned(),
+            seq: issue.number("seq").unwrap_or_default(),
+            head_hash: issue.bytes("head_hash"),
+            facet: issue.opt("facet").map(str::to_owned),
+            last_transition_at: issue.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: Some(artefact_digest(&[issue.expected_digest()])),
+        }
+    }
+}
+
 fn birth_digest(run: &RunFacts) -> [u8; 32] {
     canonical::sha256(&json!({
         "state_machine_id": run.state_machine_id,
@@ -135,7 +154,7 @@ fn birth_digest(run: &RunFacts) -> [u8; 32] {
 
 /// Runs of a kind in the order of their ids, walked beside the log.
 struct Walk {
-    /// Where they are stored: the custom ones, the entries of the cutter, or the runs of the orchestrator.
+    /// Where they are stored: the custom ones, the entries of the cutter, the runs of the orchestrator, or the findings.
     table: &'static str,
     page: std::vec::IntoIter<Facts>,
     peeked: Option<Facts>,
@@ -202,6 +221,7 @@ pub(super) struct Reader<'a> {
     pub(super) snapshot: &'a mut Snapshot,
     pub(super) entry: &'a Shape,
     pub(super) orchestrated: &'a Shape,
+    pub(super) finding: &'a Shape,
 }
 
 impl Reader<'_> {
@@ -212,10 +232,10 @@ impl Reader<'_> {
         }
         let after = after.map(|id| [id.to_string()]);
         let after = after.as_ref().map(<[String; 1]>::as_slice);
-        let (shape, facts): (_, fn(Row<'_>) -> Facts) = if of == table::ENTRY {
-            (self.entry, Facts::of_entry)
-        } else {
-            (self.orchestrated, Facts::of_orchestrated)
+        let (shape, facts): (_, fn(Row<'_>) -> Facts) = match of {
+            table::ENTRY => (self.entry, Facts::of_entry),
+            table::FINDING => (self.finding, Facts::of_finding),
+            _ => (self.orchestrated, Facts::of_orchestrated),
         };
         let page = self.snapshot.evidence_page(shape, table::key_of(of), after, ENTRY_PAGE).await?;
         Ok(page.iter().map(|raw| facts(Row { table: of, raw })).collect())
@@ -285,7 +305,7 @@ impl Replay {
     fn new(first: &LogRow, facts: Option<Facts>) -> Self {
         Self {
             run_id: first.run_id,
-            known_kind: ["custom", "cut_request", "orchestrator_run"]
+            known_kind: ["custom", "cut_request", "orchestrator_run", "finding"]
                 .contains(&first.run_kind.as_str()),
             facts,
             seq: 0,

@@ -50,9 +50,13 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
-    let mut reader =
-        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
+    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED, table::FINDING]).await?;
+    let mut reader = log::Reader {
+        snapshot: &mut snapshot,
+        entry: &shapes[0],
+        orchestrated: &shapes[1],
+        finding: &shapes[2],
+    };
     log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
         .await?;
     signers.tell(&mut report);
@@ -72,9 +76,13 @@ pub async fn verify(
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED]).await?;
-    let mut reader =
-        log::Reader { snapshot: &mut snapshot, entry: &shapes[0], orchestrated: &shapes[1] };
+    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED, table::FINDING]).await?;
+    let mut reader = log::Reader {
+        snapshot: &mut snapshot,
+        entry: &shapes[0],
+        orchestrated: &shapes[1],
+        finding: &shapes[2],
+    };
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
     signers.tell(&mut report);

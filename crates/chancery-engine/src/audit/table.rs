@@ -28,6 +28,7 @@ pub(super) const REVISION: &str = "kb.revision";
 pub(super) const UNDER: &str = "kb.revision_signature";
 pub(super) const ORCHESTRATED: &str = "orchestrator.run";
 pub(super) const BACKUP_KEY: &str = "orchestrator.backup_key";
+pub(super) const FINDING: &str = "governance.system_issues";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -200,6 +201,13 @@ pub(super) const ALL: &[Table] = &[
         name: BACKUP_KEY,
         key: &[("pin_seq", "integer")],
         columns: "fingerprint pin_seq pinned_at pinned_by public_key row_digest",
+    },
+    Table {
+        name: FINDING,
+        key: &[("issue_id", "uuid")],
+        columns: "correlation_id description entity_code entity_type evidence facet fingerprint first_seen_at head_hash \
+                  issue_class issue_id issue_type last_seen_at last_transition_at occurrence_count row_digest seq \
+                  severity source_system started_by state state_machine_id title trace_id",
     },
 ];
 

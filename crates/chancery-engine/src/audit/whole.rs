@@ -90,6 +90,7 @@ pub(super) async fn verify(
     reader.plain(table::DOCUMENT, report).await?;
     reader.plain(table::DRAFT, report).await?;
     reader.backup_keys(report).await?;
+    reader.plain(table::FINDING, report).await?;
     reader.sweeps(&tally, report).await?;
     reader.signatures(&tally, report).await?;
     reader.orphans(report).await?;

@@ -1,4 +1,4 @@
-//! A second, hand-written source of the six machines and of the engine's verdicts.
+//! A second, hand-written source of the machines and of the engine's verdicts.
 //!
 //! The machine files are what the product runs on. These tables were copied from the seed documents
 //! by hand, row by row, and share nothing with the files or their loader, so a differential test
@@ -13,6 +13,9 @@ pub mod rules;
 
 pub mod birth_permit;
 pub mod cut_request;
+pub mod dlq_replay;
+pub mod finding;
+pub mod job;
 pub mod orchestrator_run;
 pub mod step;
 pub mod task;
@@ -40,6 +43,9 @@ pub fn machines() -> Vec<Machine> {
         cut_request::MACHINE,
         orchestrator_run::MACHINE,
         birth_permit::MACHINE,
+        job::MACHINE,
+        dlq_replay::MACHINE,
+        finding::MACHINE,
     ]
 }
 

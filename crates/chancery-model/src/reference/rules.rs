@@ -88,6 +88,34 @@ pub(super) fn origin(from: &'static str) -> Option<&'static str> {
     (from != "∅").then_some(from)
 }
 
+/// What several rows of a table share: label, to, trigger, guards, event.
+pub(super) type Shared = (
+    &'static str,
+    &'static str,
+    (&'static str, &'static str),
+    &'static [&'static str],
+    Option<&'static str>,
+);
+
+/// The same row for each origin and each actor, where a source says "any of these"; none of them is audited.
+pub(super) fn each(
+    froms: &[&'static str],
+    actors: &[&'static str],
+    (label, to, trigger, guards, event): Shared,
+) -> Vec<Rule> {
+    let row = |from, actor| Rule {
+        label,
+        from: origin(from),
+        to,
+        actor,
+        trigger,
+        guards,
+        event,
+        audit: false,
+    };
+    froms.iter().flat_map(|&from| actors.iter().map(move |&actor| row(from, actor))).collect()
+}
+
 /// Writes a table in the column order of seed C §4.2: number, from, to, actor, trigger, guards,
 /// event, audit.
 macro_rules! rules {

@@ -422,8 +422,10 @@ async fn check(name: &str) {
     );
     if commands >= COMMANDS / NAMES.len() {
         let facets = game.shipped.machine.states.iter().any(|state| !state.facets.is_empty());
+        let audited = game.shipped.rules.iter().any(|rule| rule.audit);
         let missing: Vec<&str> = EXPECTED
             .into_iter()
+            .chain(audited.then_some("audit_reference_missing"))
             .chain(facets.then_some("facet_missing"))
             .chain((!game.proposed.is_empty()).then_some("transition_proposed"))
             .filter(|name| !answers.contains_key(*name))
@@ -436,7 +438,7 @@ async fn check(name: &str) {
 }
 
 /// What every stream worth its name has met.
-const EXPECTED: [&str; 16] = [
+const EXPECTED: [&str; 15] = [
     "accepted",
     "replayed",
     "run_unknown",
@@ -444,7 +446,6 @@ const EXPECTED: [&str; 16] = [
     "no_matching_transition",
     "wrong_trigger",
     "transition_refused_by_guard",
-    "audit_reference_missing",
     "stale_from_state",
     "idempotency_key_reused",
     "idempotency_key_missing",
@@ -483,4 +484,19 @@ async fn orchestrator_run_answers_as_the_model_does() {
 #[tokio::test]
 async fn birth_permit_answers_as_the_model_does() {
     check("birth_permit").await;
+}
+
+#[tokio::test]
+async fn job_answers_as_the_model_does() {
+    check("job").await;
+}
+
+#[tokio::test]
+async fn dlq_replay_answers_as_the_model_does() {
+    check("dlq_replay").await;
+}
+
+#[tokio::test]
+async fn finding_answers_as_the_model_does() {
+    check("finding").await;
 }

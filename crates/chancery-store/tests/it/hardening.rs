@@ -2,6 +2,7 @@
 //! triggers in place. Each attempt is refused, and afterwards every row of every table is what it was.
 
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
+use chancery_store::governance::{Issue, Tick};
 use chancery_store::{LOGINS, Role, Store};
 use chancery_testkit::{TestDb, shipped};
 use serde_json::json;
@@ -11,6 +12,7 @@ use uuid::Uuid;
 
 use crate::approval_world::Panel;
 use crate::cutter_world::World;
+use crate::governance_world::problem;
 use crate::orchestrator_world::{FINGERPRINT, KEY};
 use crate::session::{Isolation, Session};
 use crate::support::{a_move, check, codes, draft, letters, post, start};
@@ -34,7 +36,41 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     let panel = Panel::on(world.db).await;
     panel.live().await;
     orchestrated(&panel.db).await;
+    watched(&panel.db, &store).await;
     (panel.db, store, run)
+}
+
+/// Findings, heartbeats, lag and an event that waits.
+async fn watched(db: &TestDb, store: &Store) {
+    let machine = shipped().into_iter().find(|machine| machine.machine == "finding");
+    db.definition(&machine.expect("the machine of findings")).await;
+    let issue = Issue { idempotency_key: Some("k"), ..problem("a") };
+    store.fn_log_issue(&issue).await.expect("a finding");
+    let nothing = json!({});
+    for worker in ["a", "b"] {
+        let tick = Tick {
+            worker_class: "loop",
+            worker,
+            ok: true,
+            metadata: &nothing,
+            principal: "chancery",
+        };
+        store.fn_heartbeat_tick(&tick).await.expect("a tick");
+    }
+    db.service("keeper", &["pic_human"]).await;
+    store.fn_heartbeat_freeze("loop", true, "a look", "keeper", "pic_human").await.expect("frozen");
+    let mut admin = db.superuser().await;
+    for statement in [
+        "set role chancery_definer",
+        "insert into event.consumer_delivery (consumer, position, event_id, producer, event_at, delivered_at)
+         select 'relay', 1, internal.uuid_v7(), 'custom', t, t from unnest(array[timestamptz '2001-01-01 00:00Z', now()]) t",
+        "insert into queue.heartbeat_series (at, worker_class, worker, principal) values ('2001-01-01 00:00Z', 'loop', 'a', 'chancery')",
+        "select event.capture_pending('letter.posted', 'custom', internal.uuid_v7(), 'sent', 'executor_worker', 'rpc', 'letter_post',
+                                      '{\"event\": {\"carrier\": \"post\"}}', 'k', 'a test', 'poster')",
+    ] {
+        admin.execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
+    }
+    store.fn_event_lag_record("chancery").await.expect("recorded");
 }
 
 /// A row in each table of the orchestrator. The database has a document and an executor.

@@ -463,6 +463,21 @@ async fn birth_permit_allows_exactly_the_rows_of_the_reference() {
     check_matrix("birth_permit").await;
 }
 
+#[tokio::test]
+async fn job_allows_exactly_the_rows_of_the_reference() {
+    check_matrix("job").await;
+}
+
+#[tokio::test]
+async fn dlq_replay_allows_exactly_the_rows_of_the_reference() {
+    check_matrix("dlq_replay").await;
+}
+
+#[tokio::test]
+async fn finding_allows_exactly_the_rows_of_the_reference() {
+    check_matrix("finding").await;
+}
+
 /// A row's question with some guards false, and the names of those.
 fn with_guards(board: &Board, rule: &Rule, truths: usize) -> (Question, Vec<&'static str>) {
     let mut asked = board.of_rule(rule);

@@ -8,8 +8,17 @@ use chancery_testkit::{TestDb, as_custom, shipped};
 use serde_json::{Map, Value, json};
 
 /// Every shipped machine, in the order of the reference.
-pub(crate) const NAMES: [&str; 6] =
-    ["step", "task", "workflow_run", "cut_request", "orchestrator_run", "birth_permit"];
+pub(crate) const NAMES: [&str; 9] = [
+    "step",
+    "task",
+    "workflow_run",
+    "cut_request",
+    "orchestrator_run",
+    "birth_permit",
+    "job",
+    "dlq_replay",
+    "finding",
+];
 
 /// A machine twice: what the database runs on, and the table it is held against.
 pub(crate) struct Shipped {

@@ -15,11 +15,14 @@ pub(crate) const HISTORY: &[&str] = &[
     "cutter_governance.manifest_envelope",
     "cutter_governance.manifest_unit_block",
     "cutter_governance.verify_result",
+    "event.consumer_delivery",
+    "event.event_lag_series",
     "event.event_outbox",
     "event.event_position",
     "event.event_sequenced",
     "event.event_validation_audit",
     "fsm.transition_log",
+    "governance.issue_report",
     "identity.identity_log",
     "iu.iu_lifecycle_log",
     "iu.source_document",
@@ -28,6 +31,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "kb.revision",
     "kb.revision_signature",
     "orchestrator.backup_key",
+    "queue.heartbeat_series",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
@@ -35,6 +39,7 @@ pub(crate) const FACTS: &[&str] = &[
     "cutter_governance.decision_backlog_entry",
     "cutter_governance.review_decision",
     "fsm.run",
+    "governance.system_issues",
     "identity.signing_key",
     "iu.information_unit",
     "iu.unit_version",
@@ -52,7 +57,9 @@ pub(crate) const RULES: &[&str] = &[
     "cutter_governance.canonical_address_alias", // reserved: nobody writes it at all
     "event.event_consumer",
     "event.event_receipt", // of what a receiver got ahead of its position, and forgets again
+    "event.event_pending",
     "event.event_type_registry",
+    "event.lag_cursor",
     "event.sequencer_cursor",
     "fsm.guard_def",
     "fsm.invariant_def",
@@ -66,6 +73,8 @@ pub(crate) const RULES: &[&str] = &[
     "identity.actor_class",
     "identity.login_actor_class",
     "identity.principal",
+    "queue.heartbeat_class",
+    "queue.queue_heartbeat",
 ];
 
 /// The migrator's own notes: it writes them while it migrates, as itself.
