@@ -23,6 +23,8 @@ begin
     perform internal.refuse(internal.problem('RE033', jsonb_build_object(
       'consumer', p_consumer, 'from', p_from_position, 'to', p_to_position, 'last', v_last)));
   end if;
+  -- A relay that reports where it stands has a stream that answers.
+  perform governance.issue_close('relay_trouble', 'event_consumer', p_consumer, 'resolved', 'the relay hands on again', p_principal);
   -- The answer to the first call may have been lost; what it asked for is there.
   if v_position = p_to_position then
     return jsonb_build_object('consumer', p_consumer, 'position', v_position, 'repeated', true);
@@ -31,6 +33,7 @@ begin
     perform internal.refuse(internal.problem('RE032', jsonb_build_object(
       'consumer', p_consumer, 'expected', p_from_position, 'position', v_position)));
   end if;
+  perform event.record_delivery_upto(p_consumer, p_from_position, p_to_position);
   update event.event_consumer c
      set position = p_to_position, reached = p_to_position, advanced_at = internal.now()
    where c.consumer = p_consumer;

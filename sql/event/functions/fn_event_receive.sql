@@ -67,6 +67,7 @@ begin
    where s.position = any (v_new) and s.position > v_position
    group by s.position, s.event_id;
   delete from event.event_receipt r where r.consumer = p_consumer and r.position <= greatest(v_position, v_floor);
+  perform event.record_delivery(p_consumer, array(select jsonb_array_elements_text(v_answer -> 'new')::uuid));
   update event.event_consumer c
      set position = v_position, reached = v_reached, advanced_at = internal.now()
    where c.consumer = p_consumer;

@@ -17,7 +17,7 @@ begin
       return 'events without a position';
     end if;
     execute format('select max(s.position) from event.%I o join event.event_sequenced s on s.event_id = o.event_id', p_name) into v_last;
-    select string_agg(c.consumer, ', ' order by c.consumer) into v_behind from event.event_consumer c where c.position < v_last;
+    select string_agg(c.consumer, ', ' order by c.consumer) into v_behind from event.event_consumer c where c.kind = 'relay' and c.position < v_last;
     if v_behind is not null and v_suffix::date >= (internal.now() at time zone 'UTC')::date
          - (select (s.value #>> '{}')::int from config.dot_config s where s.key = 'retention.consumer_max_days') then
       return 'not yet had by ' || v_behind;

@@ -21,9 +21,10 @@ use async_nats::jetstream::{self, ErrorCode, context::GetStreamErrorKind, stream
 use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::consumer::{Lead, NextEvent, RELAY, Registration};
+use chancery_store::governance::Issue;
 use rand::Rng as _;
 use serde::Serialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::nats::{Connection, Servers, Trouble, TroubleKind};
@@ -139,19 +140,6 @@ impl From<chancery_store::Error> for Fall {
     }
 }
 
-/// The one place where trouble becomes known.
-fn trouble(status: &Status, trouble: &Trouble, pause: Duration) {
-    // TODO(issue 5): open a finding here, and close it when events flow again (`goes_well`).
-    tracing::warn!(
-        consumer = status.consumer,
-        position = status.position,
-        attempts = status.attempts,
-        kind = ?trouble.kind,
-        "{trouble}; trying again in {} ms",
-        pause.as_millis()
-    );
-}
-
 /// An event on its way.
 #[derive(Debug)]
 struct Outgoing {
@@ -260,7 +248,7 @@ impl Relay {
                 break Err(Error::Trouble(fall));
             }
             let pause = pause(self.status.attempts);
-            trouble(&self.status, &fall, pause);
+            self.complain(&fall, pause).await;
             self.status.state = State::Waiting;
             self.status.trouble = Some(fall);
             told(&self.status);
@@ -295,7 +283,7 @@ impl Relay {
             }
             let batch = self.next(&mut session).await?;
             if batch.is_empty() {
-                self.goes_well(State::Idle, told);
+                self.goes_well(State::Idle, told).await?;
                 if self.options.once {
                     return Ok(());
                 }
@@ -309,7 +297,7 @@ impl Relay {
             let fall = self.publish(&mut session, &batch).await;
             self.settle(&mut session).await?;
             match fall {
-                None => self.goes_well(State::Publishing, told),
+                None => self.goes_well(State::Publishing, told).await?,
                 // Another relay was faster, or the stream knew some: look where it stands, and go on from there.
                 Some(fall) if fall.kind == TroubleKind::Disturbed => {
                     self.look(&mut session).await?;
@@ -323,7 +311,49 @@ impl Relay {
         Ok(())
     }
 
-    fn goes_well(&mut self, state: State, told: &mut impl FnMut(&Status)) {
+    /// The one place where trouble becomes known: a finding about this consumer, counted once more while it lasts.
+    async fn complain(&self, fall: &Trouble, pause: Duration) {
+        let Status { consumer, position, attempts, .. } = &self.status;
+        tracing::warn!(
+            consumer,
+            position,
+            attempts,
+            kind = ?fall.kind,
+            "{fall}; trying again in {} ms",
+            pause.as_millis()
+        );
+        let evidence = json!({ "kind": fall.kind, "attempts": attempts, "position": position });
+        let issue = Issue {
+            source: "relay",
+            severity: "warning",
+            issue_type: "relay_trouble",
+            issue_class: "operation",
+            title: &format!("events do not reach NATS by way of {consumer}: {fall}"),
+            description: None,
+            entity: Some(("event_consumer", consumer)),
+            evidence: &evidence,
+            principal: &self.options.principal,
+            idempotency_key: None,
+            trace_id: None,
+            correlation_id: None,
+        };
+        // While PostgreSQL is away as well, the next attempt reports it.
+        if let Err(error) = self.store.fn_log_issue(&issue).await {
+            tracing::warn!(%error, "the trouble could not be logged");
+        }
+    }
+
+    async fn goes_well(
+        &mut self,
+        state: State,
+        told: &mut impl FnMut(&Status),
+    ) -> Result<(), Fall> {
+        if self.status.attempts > 0 {
+            // Standing where it stands, with a stream that answers, is what closes the finding.
+            let Status { consumer, position, .. } = &self.status;
+            let principal = &self.options.principal;
+            self.store.fn_consumer_advance(consumer, *position, *position, principal).await?;
+        }
         let news = self.status.state != state || state == State::Publishing;
         self.status.state = state;
         self.status.attempts = 0;
@@ -331,6 +361,7 @@ impl Relay {
         if news {
             told(&self.status);
         }
+        Ok(())
     }
 
     async fn leads(&mut self) -> bool {

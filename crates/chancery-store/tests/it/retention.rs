@@ -108,7 +108,7 @@ async fn events_wait_for_positions_and_for_consumers_but_not_for_ever() {
     after(&db, 91).await;
     let done = pass(&store).await;
     assert_eq!(db.count("event.event_outbox").await, 0, "{done:?}");
-    let refused = store.fn_consumer_read("far", 10).await.expect_err("it was outrun");
+    let refused = store.fn_consumer_read("far", 10, None).await.expect_err("it was outrun");
     assert_eq!(refused.refusal().expect("a refusal").code.as_str(), "RE034");
 }
 
