@@ -32,7 +32,7 @@ const REPORT: Duration = Duration::from_secs(1);
 
 #[derive(Debug, Args)]
 pub(crate) struct Relay {
-    /// The servers: nats://[USER:PASSWORD@]HOST[:PORT] or tls://…, with commas between them
+    /// The servers, with commas between them: nats://HOST:PORT, nats://USER:PASSWORD@HOST, tls://…
     #[arg(
         long,
         value_name = "URL",

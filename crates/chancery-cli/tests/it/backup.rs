@@ -152,6 +152,14 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
          create table event.event_position_7 partition of event.event_position
            for values from (7000000) to (8000000)",
     );
+    // A receiver that got an event ahead of its position.
+    here.superuser(
+        "set role chancery_definer;
+         insert into event.event_consumer (consumer, kind, target, position, reached, registered_by, registered_at, description)
+           values ('shed', 'receiver', 'nats:CHANCERY:chancery.>', 0, 2, 'executor', internal.now(), '');
+         insert into event.event_receipt (consumer, position, event_id, received_at)
+           select 'shed', 2, event_id, internal.now() from event.event_position where position = 2",
+    );
     let gpg = Gpg::new();
     let (database, pg_dump) = inside(&here);
     let rows = digests(&here);
