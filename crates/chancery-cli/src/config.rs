@@ -66,6 +66,12 @@ impl Config {
         })
     }
 
+    /// Who a process that runs by itself acts as: the service that comes with every database, unless another one is named. It may
+    /// host loops and do jobs, and nothing that a person has to decide.
+    pub(crate) fn service(&self) -> &str {
+        self.principal.as_deref().unwrap_or("chancery")
+    }
+
     /// Where the sidecars of runs lie: beside the database that they belong to, unless CUTTER_RUNS_DIR says otherwise.
     pub(crate) fn runs_dir(&self) -> PathBuf {
         self.runs_dir.clone().unwrap_or_else(|| self.home.path().join("runs"))

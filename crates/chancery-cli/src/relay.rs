@@ -63,7 +63,7 @@ pub(crate) async fn relay(context: &mut Context, args: &Relay) -> Result<Outcome
         stream: args.stream.clone(),
         prefix: args.prefix.clone(),
         consumer: args.consumer.clone(),
-        principal: context.config.acting()?.to_owned(),
+        principal: context.config.service().to_owned(),
         once: args.once,
     };
     let store = Session::open(context).await?.store(Role::App).await?;

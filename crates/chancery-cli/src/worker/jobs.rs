@@ -13,9 +13,6 @@ use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 use crate::stop::Stop;
 
-/// The service that comes with every database; it may do jobs and nothing that a person has to decide.
-const HOST: &str = "chancery";
-
 pub(super) async fn work(
     context: &mut Context,
     class: &str,
@@ -39,7 +36,7 @@ pub(super) async fn work(
     let settings = Settings {
         class: class.to_owned(),
         worker: worker.clone(),
-        principal: context.config.principal.clone().unwrap_or_else(|| HOST.to_owned()),
+        principal: context.config.service().to_owned(),
         concurrency: usize::try_from(args.concurrency).unwrap_or(1),
         prefetch: usize::try_from(args.prefetch).unwrap_or(0),
         lease,

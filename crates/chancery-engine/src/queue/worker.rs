@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use chancery_model::refusal::Code;
 use chancery_store::Store;
+use chancery_store::governance::Tick;
 use chancery_store::queue::{AckReport, JobOutcome, JobResult, LeasedJob};
 use rand::Rng as _;
 use serde::Serialize;
@@ -25,6 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// A result waits for company no longer than this.
 const LINGER: Duration = Duration::from_millis(20);
+/// A sign of life, so often.
+const BEAT: Duration = Duration::from_secs(5);
 /// While the database is away, the next try is ever later, up to this.
 const LONGEST_AWAY: Duration = Duration::from_secs(5);
 
@@ -77,6 +80,8 @@ pub struct Worker {
     /// Since when the oldest of them waits.
     results_since: Instant,
     tally: Tally,
+    /// What of it the last sign of life told.
+    beat: Option<(Instant, Tally)>,
     away: Option<Duration>,
 }
 
@@ -98,6 +103,7 @@ impl Worker {
             results: Vec::new(),
             results_since: Instant::now(),
             tally: Tally::default(),
+            beat: None,
             away: None,
         }
     }
@@ -111,6 +117,7 @@ impl Worker {
         let mut stop = std::pin::pin!(stop);
         let mut pause = SHORTEST_PAUSE;
         loop {
+            self.beat().await?;
             let got = self.turn().await?;
             self.start();
             if got > 0 || !self.results.is_empty() {
@@ -118,7 +125,7 @@ impl Worker {
             }
             let idle = self.tasks.is_empty() && self.waiting.is_empty() && self.results.is_empty();
             if self.settings.once && idle && got == 0 && self.away.is_none() {
-                return Ok(self.tally);
+                return self.end().await;
             }
             let wait = match self.away {
                 Some(pause) => pause,
@@ -141,6 +148,29 @@ impl Worker {
                 () = tokio::time::sleep(self.settings.lease / 6), if !self.tasks.is_empty() => {}
             }
             self.keep_leases().await?;
+        }
+    }
+
+    /// Says that the worker is there, and whether things went well since it last did: a worker all of whose jobs fail is not well.
+    async fn beat(&mut self) -> Result<(), Error> {
+        let told = match self.beat {
+            Some((at, _)) if at.elapsed() < BEAT => return Ok(()),
+            Some((_, told)) => told,
+            None => Tally::default(),
+        };
+        let tick = Tick {
+            worker_class: &self.settings.class,
+            worker: &self.settings.worker,
+            ok: self.tally.failed == told.failed || self.tally.succeeded > told.succeeded,
+            metadata: &json!(self.tally),
+            principal: &self.settings.principal,
+        };
+        match self.store.fn_heartbeat_tick(&tick).await {
+            Ok(_) => {
+                self.beat = Some((Instant::now(), self.tally));
+                Ok(())
+            }
+            Err(error) => self.bear(error).await,
         }
     }
 
@@ -362,7 +392,14 @@ impl Worker {
         self.tasks.abort_all();
         while Instant::now() < deadline + grace {
             match self.hand_over(&worker, &principal, &leases).await {
-                Ok(()) => return Ok(self.tally),
+                Ok(()) => {
+                    // Who ends in good order is not missed. Who was silent until now stays a finding for somebody to look at.
+                    let class = &self.settings.class;
+                    match self.store.fn_heartbeat_deregister(class, &worker, &principal).await {
+                        Ok(_) | Err(chancery_store::Error::Refused(_)) => return Ok(self.tally),
+                        Err(error) => return Err(error.into()),
+                    }
+                }
                 Err(error) => self.bear(error).await?,
             }
             if let Some(pause) = self.away {
