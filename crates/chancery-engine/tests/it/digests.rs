@@ -427,6 +427,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
     crate::approvals::a_used_approval(&scene).await;
     crate::kb::a_signed_document(&scene).await;
     orchestrated(&scene.db).await;
+    found(&scene.db).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES
         .iter()
@@ -461,6 +462,15 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
         // One title was forged above.
         assert_eq!(wrong, usize::from(*table == "iu.unit_version"), "{table}");
     }
+}
+
+/// A finding.
+async fn found(db: &TestDb) {
+    let machine =
+        chancery_testkit::shipped().into_iter().find(|machine| machine.machine == "finding");
+    db.definition(&machine.expect("the machine of findings")).await;
+    let log = "select governance.fn_log_issue('test', 'warning', 'something is wrong', null, 'thing', 'a', 'trouble', '{}', 'chancery') ->> 'opened'";
+    assert_eq!(db.text_as(Role::App, log).await, "true");
 }
 
 /// A run that was started, and a key that backups are encrypted to.

@@ -44,6 +44,10 @@ fn late(millis: i64) -> Vec<i64> {
     vec![millis * 1_000; 100]
 }
 
+#[expect(
+    clippy::disallowed_methods,
+    reason = "how much to test is said to the test run, not to the product"
+)]
 fn events() -> usize {
     let wish = std::env::var("CHANCERY_TEST_LAG_EVENTS").ok();
     wish.and_then(|n| n.parse().ok()).unwrap_or(100_000)
@@ -76,6 +80,7 @@ fn check_close(what: &str, found: f64, expected: f64) {
 /// EVT-5: percentiles agree with an exact computation, folded or not, over minutes together or each alone. `make test-soak` does
 /// it with 1,000,000 events.
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "the figures of the lag")]
 async fn percentiles_agree_with_an_exact_computation() {
     let (db, store) = governed().await;
     let count = events();
