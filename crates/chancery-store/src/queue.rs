@@ -581,9 +581,9 @@ impl Store {
     /// When there is no answer.
     pub async fn dead_letters(&self, filter: &JobFilter) -> Result<Vec<DeadLetterRow>, Error> {
         self.queue_rows(
-            "select to_jsonb(v) || jsonb_build_object('payload', v.payload::jsonb, 'story', v.story::jsonb)
-               from queue.v_job_dead_letter v
-              where ($1::text is null or v.executor_class = $1) and ($2::text is null or v.state = $2)
+            "select to_jsonb(v) || jsonb_build_object('payload', v.payload::jsonb, 'story', v.story::jsonb, 'state', j.state)
+               from queue.v_job_dead_letter v join queue.v_logged_job j using (job_id)
+              where ($1::text is null or v.executor_class = $1) and ($2::text is null or j.state = $2)
               order by v.died_at desc limit $3",
             filter.executor_class.as_deref(),
             filter.state.as_deref(),

@@ -18,6 +18,10 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
+  if not exists (select from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
+                  where m.scope = 'dlq_replay' and m.active and t.from_state is null and t.actor_class = p_actor_class) then
+    perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
+  end if;
   perform pg_advisory_xact_lock(hashtextextended('queue.replay:' || p_batch_id, 0));
   if not exists (select from queue.dlq_replay_request r where r.batch_id = p_batch_id) then
     perform internal.refuse(internal.problem('RE016', jsonb_build_object('batch_id', p_batch_id, 'why', 'there is no such batch')));

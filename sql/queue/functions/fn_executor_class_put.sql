@@ -11,7 +11,7 @@ begin
      or not coalesce(p_lease_seconds between 1 and 86400 and p_max_payload_bytes between 2 and 1048576, false)
      or not exists (select from queue.retry_policy_registry r where r.policy = p_policy) then
     perform internal.refuse(internal.problem('RE014', jsonb_build_object(
-      'executor_class', p_executor_class, 'policy', p_policy, 'policies', (select jsonb_agg(r.policy order by 1) from queue.retry_policy_registry r),
+      'executor_class', p_executor_class, 'policy', p_policy, 'policies', (select jsonb_agg(r.policy order by r.policy) from queue.retry_policy_registry r),
       'lease_seconds', p_lease_seconds, 'max_payload_bytes', p_max_payload_bytes)));
   end if;
   insert into queue.executor_class_registry (executor_class, policy, lease_seconds, max_payload_bytes, active, description, registered_at)

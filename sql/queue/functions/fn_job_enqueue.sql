@@ -1,7 +1,7 @@
 -- promise: every job of the list is in the queue, once; the same key in a class gives the job that is there. All or none.
 -- callers: chancery_app
 -- refuses with: RE006 the class is unknown, RE007 malformed, RE008 a payload carries what it must not, RE009 the key stands for another job,
---               RI001–RI004, RS018
+--               RI001–RI004, RS018, RS025
 create or replace function queue.fn_job_enqueue(p_jobs jsonb, p_principal text, p_actor_class text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -1,0 +1,209 @@
+//! A database with a queue at work: its machines, a worker, people, and a clock that can be stopped.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use chancery_store::queue::{
+    AckReport, Enqueued, JobMove, JobOutcome, JobResult, JobRow, LeasedJob, NewJob, ReplayBatch,
+    ReplayProposal,
+};
+use chancery_store::{Error, Role, Store};
+use chancery_testkit::{TestDb, repo_path};
+use serde_json::{Value, json};
+use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Executor as _};
+use uuid::Uuid;
+
+/// The worker that most tests are about.
+pub(crate) const WORKER: &str = "hall:1";
+
+pub(crate) struct Yard {
+    pub(crate) db: TestDb,
+    pub(crate) store: Store,
+    pub(crate) admin: PgPool,
+    /// Where the stopped clock stands, in microseconds since 1970.
+    now: AtomicI64,
+}
+
+impl Yard {
+    pub(crate) async fn new() -> Self {
+        Self::on(TestDb::new().await).await
+    }
+
+    /// In a database that has other things in it.
+    pub(crate) async fn on(db: TestDb) -> Self {
+        for machine in ["job", "dlq_replay"] {
+            let path = repo_path(&format!("machines/{machine}.yaml"));
+            db.machine(&std::fs::read_to_string(path).expect("a shipped machine")).await;
+        }
+        db.service("hall", &["executor_worker"]).await;
+        db.service("desk", &["pic_human"]).await;
+        db.service("chief", &["reviewer"]).await;
+        db.service("guest", &["observer"]).await;
+        let store = db.store(Role::App);
+        let pool = PgPoolOptions::new().max_connections(4);
+        let admin = pool.connect_lazy_with(db.target().admin_options());
+        Self { db, store, admin, now: AtomicI64::new(0) }
+    }
+
+    // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+    /// The clock stands still from now on, until it is moved.
+    pub(crate) async fn stop_the_clock(&self) {
+        let now: i64 = self.one("select internal.micros(clock_timestamp())").await;
+        self.now.store(now, Ordering::SeqCst);
+        self.later(0).await;
+    }
+
+    /// So many milliseconds pass.
+    pub(crate) async fn later(&self, millis: i64) {
+        let now = self.now.fetch_add(millis * 1000, Ordering::SeqCst) + millis * 1000;
+        let clock = format!(
+            "create or replace function internal.now() returns timestamptz language sql as 'select internal.from_micros({now})'"
+        );
+        self.admin.execute(AssertSqlSafe(clock)).await.expect("the clock is one function");
+    }
+
+    // ── what a superuser sees ───────────────────────────────────────────────────────────────────────────────────────
+
+    pub(crate) async fn one<T>(&self, query: &str) -> T
+    where
+        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres> + Send + Unpin,
+    {
+        let query = AssertSqlSafe(query.to_owned());
+        sqlx::query_scalar(query).fetch_one(&self.admin).await.expect("a value")
+    }
+
+    pub(crate) async fn row(&self, job: Uuid) -> JobRow {
+        self.store.job(job).await.expect("an answer").expect("a job")
+    }
+
+    pub(crate) async fn state(&self, job: Uuid) -> String {
+        self.row(job).await.state
+    }
+
+    /// Milliseconds until the job is due.
+    pub(crate) async fn waits(&self, job: Uuid) -> i64 {
+        self.one(&format!(
+            "select ceil(extract(epoch from scheduled_at - internal.now()) * 1000)::bigint from queue.job_queue where job_id = '{job}'"
+        ))
+        .await
+    }
+
+    pub(crate) async fn events(&self, event_type: &str) -> i64 {
+        self.db.count(&format!("event.event_outbox where event_type = '{event_type}'")).await
+    }
+
+    /// Refused, and nothing changed.
+    pub(crate) async fn unchanged<T>(&self, act: impl Future<Output = T>) -> T {
+        let before = self.db.fingerprint().await;
+        let answer = act.await;
+        assert_eq!(before, self.db.fingerprint().await, "nothing changed");
+        answer
+    }
+
+    // ── what workers and people do ──────────────────────────────────────────────────────────────────────────────────
+
+    pub(crate) async fn enqueue(&self, jobs: &[NewJob]) -> Result<Vec<Enqueued>, Error> {
+        self.store.fn_job_enqueue(jobs, "desk", "pic_human").await
+    }
+
+    /// One plain job.
+    pub(crate) async fn put(&self, key: &str) -> Uuid {
+        self.enqueue(&[job(key)]).await.expect("a job")[0].job_id
+    }
+
+    pub(crate) async fn claim(&self, limit: i32) -> Vec<LeasedJob> {
+        self.claim_as(WORKER, limit).await
+    }
+
+    pub(crate) async fn claim_as(&self, worker: &str, limit: i32) -> Vec<LeasedJob> {
+        self.store.fn_job_claim("noop", limit, worker, "hall").await.expect("a claim")
+    }
+
+    pub(crate) async fn ack(&self, results: &[JobResult]) -> AckReport {
+        self.ack_as(WORKER, results).await
+    }
+
+    pub(crate) async fn ack_as(&self, worker: &str, results: &[JobResult]) -> AckReport {
+        self.store.fn_job_ack(worker, "hall", results).await.expect("a report")
+    }
+
+    pub(crate) async fn cancel(&self, job: Uuid, key: &str) -> Result<Value, Error> {
+        self.store.fn_job_cancel(&by(job, "desk", "pic_human", key)).await
+    }
+
+    pub(crate) async fn dismiss(&self, job: Uuid) -> Result<Value, Error> {
+        self.store.fn_dead_letter_dismiss(&by(job, "chief", "reviewer", "dismiss")).await
+    }
+
+    pub(crate) async fn withdraw(&self, request: Uuid) -> Result<Value, Error> {
+        self.store.fn_dlq_replay_withdraw(&by(request, "desk", "pic_human", "withdraw")).await
+    }
+
+    /// So many jobs that died at their first try.
+    pub(crate) async fn dead(&self, prefix: &str, count: usize) -> Vec<Uuid> {
+        let jobs: Vec<NewJob> = (0..count).map(|n| job(&format!("{prefix}{n}"))).collect();
+        let ids = self.enqueue(&jobs).await.expect("jobs").iter().map(|j| j.job_id).collect();
+        let leased = self.claim(i32::try_from(count).expect("few")).await;
+        let results: Vec<JobResult> = leased
+            .iter()
+            .map(|job| result(job, JobOutcome::FailedForGood, json!({ "reason": "no such file" })))
+            .collect();
+        assert_eq!(self.ack(&results).await.accepted, count as u64);
+        ids
+    }
+
+    pub(crate) async fn propose(
+        &self,
+        batch: Uuid,
+        jobs: &[Uuid],
+        stagger_ms: i32,
+    ) -> Result<ReplayBatch, Error> {
+        self.store.fn_dlq_replay_propose(&proposal(batch, jobs, stagger_ms)).await
+    }
+}
+
+pub(crate) fn job(key: &str) -> NewJob {
+    NewJob {
+        class: "noop".to_owned(),
+        kind: "test".to_owned(),
+        key: key.to_owned(),
+        ..NewJob::default()
+    }
+}
+
+pub(crate) fn result(job: &LeasedJob, outcome: JobOutcome, detail: Value) -> JobResult {
+    JobResult { job_id: job.job_id, lease_no: job.lease_no, outcome, detail }
+}
+
+pub(crate) fn done(job: &LeasedJob) -> JobResult {
+    result(job, JobOutcome::Succeeded, json!({}))
+}
+
+pub(crate) fn failed(job: &LeasedJob, reason: &str) -> JobResult {
+    result(job, JobOutcome::Failed, json!({ "reason": reason }))
+}
+
+pub(crate) fn by(id: Uuid, principal: &str, class: &str, key: &str) -> JobMove {
+    JobMove {
+        id,
+        reason: "not needed any more".to_owned(),
+        actor_class: class.to_owned(),
+        principal: principal.to_owned(),
+        idempotency_key: key.to_owned(),
+        signed: None,
+    }
+}
+
+pub(crate) fn proposal(batch: Uuid, jobs: &[Uuid], stagger_ms: i32) -> ReplayProposal {
+    ReplayProposal {
+        batch_id: batch,
+        job_ids: jobs.to_vec(),
+        reason: "the file is there now".to_owned(),
+        stagger_ms,
+        actor_class: "pic_human".to_owned(),
+        principal: "desk".to_owned(),
+        key_id: None,
+        signatures: None,
+    }
+}
