@@ -39,6 +39,20 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ("kb.revision_signature", &[]),
     ("orchestrator.run", &["state_code", "facet", "seq", "head_hash", "last_transition_at"]),
     ("orchestrator.backup_key", &[]),
+    ("queue.job_dead_letter", &[]),
+    (
+        "queue.dlq_replay_request",
+        &[
+            "proposal_state",
+            "facet",
+            "seq",
+            "head_hash",
+            "approval_id",
+            "replay_job_id",
+            "outcome_jsonb",
+            "last_transition_at",
+        ],
+    ),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

@@ -28,6 +28,9 @@ pub(super) const REVISION: &str = "kb.revision";
 pub(super) const UNDER: &str = "kb.revision_signature";
 pub(super) const ORCHESTRATED: &str = "orchestrator.run";
 pub(super) const BACKUP_KEY: &str = "orchestrator.backup_key";
+pub(super) const JOB: &str = "queue.job_queue";
+pub(super) const DEAD_LETTER: &str = "queue.job_dead_letter";
+pub(super) const REPLAY: &str = "queue.dlq_replay_request";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -200,6 +203,20 @@ pub(super) const ALL: &[Table] = &[
         name: BACKUP_KEY,
         key: &[("pin_seq", "integer")],
         columns: "fingerprint pin_seq pinned_at pinned_by public_key row_digest",
+    },
+    Table {
+        name: DEAD_LETTER,
+        key: &[("job_id", "uuid")],
+        columns: "attempts classification correlation_id created_at died_at executor_class idempotency_key job_id \
+                  job_kind lease_no lease_owner max_attempts payload payload_ref priority reason replay_request_id \
+                  row_digest source_ref started_by story target_ref trace_id",
+    },
+    Table {
+        name: REPLAY,
+        key: &[("dlq_replay_request_id", "uuid")],
+        columns: "approval_id batch_id batch_no correlation_id created_at dlq_replay_request_id facet head_hash job_id \
+                  last_transition_at outcome_jsonb proposal_state reason replay_job_id row_digest seq stagger_ms \
+                  started_by state_machine_id trace_id",
     },
 ];
 

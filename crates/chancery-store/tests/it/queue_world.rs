@@ -9,19 +9,28 @@ use chancery_store::queue::{
 use chancery_store::{Error, Role, Store};
 use chancery_testkit::{TestDb, repo_path};
 use serde_json::{Value, json};
-use sqlx::postgres::{PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
+
+use crate::approval_world::Panel;
 
 /// The worker that most tests are about.
 pub(crate) const WORKER: &str = "hall:1";
 
+/// Jobs beside the people of [`Panel`], who propose replays and vote on them.
 pub(crate) struct Yard {
-    pub(crate) db: TestDb,
+    panel: Panel,
     pub(crate) store: Store,
-    pub(crate) admin: PgPool,
     /// Where the stopped clock stands, in microseconds since 1970.
     now: AtomicI64,
+}
+
+impl std::ops::Deref for Yard {
+    type Target = Panel;
+
+    fn deref(&self) -> &Panel {
+        &self.panel
+    }
 }
 
 impl Yard {
@@ -40,9 +49,7 @@ impl Yard {
         db.service("chief", &["reviewer"]).await;
         db.service("guest", &["observer"]).await;
         let store = db.store(Role::App);
-        let pool = PgPoolOptions::new().max_connections(4);
-        let admin = pool.connect_lazy_with(db.target().admin_options());
-        Self { db, store, admin, now: AtomicI64::new(0) }
+        Self { panel: Panel::on(db).await, store, now: AtomicI64::new(0) }
     }
 
     // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -52,6 +59,10 @@ impl Yard {
         let now: i64 = self.one("select internal.micros(clock_timestamp())").await;
         self.now.store(now, Ordering::SeqCst);
         self.later(0).await;
+    }
+
+    pub(crate) async fn as_superuser(&self, statement: &str) {
+        self.admin.execute(AssertSqlSafe(statement.to_owned())).await.expect("a superuser may");
     }
 
     /// So many milliseconds pass.
@@ -64,14 +75,6 @@ impl Yard {
     }
 
     // ── what a superuser sees ───────────────────────────────────────────────────────────────────────────────────────
-
-    pub(crate) async fn one<T>(&self, query: &str) -> T
-    where
-        T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres> + Send + Unpin,
-    {
-        let query = AssertSqlSafe(query.to_owned());
-        sqlx::query_scalar(query).fetch_one(&self.admin).await.expect("a value")
-    }
 
     pub(crate) async fn row(&self, job: Uuid) -> JobRow {
         self.store.job(job).await.expect("an answer").expect("a job")
@@ -159,7 +162,49 @@ impl Yard {
         jobs: &[Uuid],
         stagger_ms: i32,
     ) -> Result<ReplayBatch, Error> {
-        self.store.fn_dlq_replay_propose(&proposal(batch, jobs, stagger_ms)).await
+        self.store.fn_dlq_replay_propose(&self.proposal(batch, jobs, stagger_ms)).await
+    }
+
+    /// A proposal of petra's.
+    pub(crate) fn proposal(&self, batch: Uuid, jobs: &[Uuid], stagger_ms: i32) -> ReplayProposal {
+        ReplayProposal {
+            batch_id: batch,
+            job_ids: jobs.to_vec(),
+            reason: "the file is there now".to_owned(),
+            stagger_ms,
+            actor_class: "pic_human".to_owned(),
+            principal: "petra".to_owned(),
+            key_id: Some(self.key("petra")),
+            signatures: Some(vec![vec![4; 64]; jobs.len()]),
+        }
+    }
+
+    /// A request of petra's for the approval of a batch.
+    pub(crate) async fn ask_for(&self, batch: &ReplayBatch) -> Uuid {
+        let mut ask = self.an_ask("dlq_replay", "low", &batch.batch_id.to_string()).await;
+        let digest = &batch.subject_digest;
+        let byte = |at| u8::from_str_radix(&digest[at..at + 2], 16).expect("a digest");
+        ask.subject_digest = Some((0..digest.len()).step_by(2).map(byte).collect());
+        self.sign_ask(&mut ask).await;
+        self.ask(&ask).await.expect("a request");
+        ask.approval_id
+    }
+
+    /// A batch that stands, with its approval by rita.
+    pub(crate) async fn approved_batch(
+        &self,
+        jobs: &[Uuid],
+        stagger_ms: i32,
+    ) -> (ReplayBatch, Uuid) {
+        let batch = self.propose(Uuid::now_v7(), jobs, stagger_ms).await.expect("a batch");
+        let approval = self.ask_for(&batch).await;
+        let report = self.votes(approval, "rita", "approve").await.expect("a vote");
+        assert_eq!(report["state"], "approved", "{report}");
+        (batch, approval)
+    }
+
+    pub(crate) async fn replay(&self, batch: Uuid, approval: Uuid) -> Result<ReplayBatch, Error> {
+        self.store.fn_dlq_replay(batch, approval, "pic_human", "desk").await
     }
 }
 
@@ -192,18 +237,5 @@ pub(crate) fn by(id: Uuid, principal: &str, class: &str, key: &str) -> JobMove {
         principal: principal.to_owned(),
         idempotency_key: key.to_owned(),
         signed: None,
-    }
-}
-
-pub(crate) fn proposal(batch: Uuid, jobs: &[Uuid], stagger_ms: i32) -> ReplayProposal {
-    ReplayProposal {
-        batch_id: batch,
-        job_ids: jobs.to_vec(),
-        reason: "the file is there now".to_owned(),
-        stagger_ms,
-        actor_class: "pic_human".to_owned(),
-        principal: "desk".to_owned(),
-        key_id: None,
-        signatures: None,
     }
 }
