@@ -19,6 +19,7 @@ mod machine;
 mod manual;
 mod orchestrate;
 mod principal;
+mod queue;
 mod run;
 mod worker;
 

@@ -136,8 +136,8 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
         ("delete from queue.job_queue where state = 'dead_letter'", "RS015"),
         ("update queue.job_finished set result = '{}'", "RS016"),
         ("delete from queue.job_finished", "RS016"),
-        ("update queue.job_dead_letter set reason = 'x'", "RS016"),
-        ("delete from queue.job_dead_letter", "RS016"),
+        ("update queue.job_dead_letter set reason = 'x'", "RS015"),
+        ("delete from queue.job_dead_letter", "RS015"),
         // What the log knows, without the log.
         ("update queue.job_queue set seq = 3 where state = 'dead_letter'", "RS017"),
         ("update queue.job_queue set head_hash = sha256('x') where state = 'cancelled'", "RS017"),

@@ -125,13 +125,13 @@ async fn work(store: &Store, worker: &str, rng: &mut StdRng, accepted: &mut BTre
     let leased = store.fn_job_claim("noop", 9, worker, "hall").await.expect("a claim");
     let mut leases: Vec<(Uuid, i32)> =
         leased.iter().map(|job| (job.job_id, job.lease_no)).collect();
-    if rng.random_bool(0.5) {
+    if rng.gen_bool(0.5) {
         leases.reverse();
     }
     let mut results: Vec<JobResult> = Vec::new();
     let mut back = Vec::new();
     for job in &leased {
-        match rng.random_range(0..10) {
+        match rng.gen_range(0..10) {
             0 => {} // forgotten: the lease runs out
             1 => back.push((job.job_id, job.lease_no)),
             2 | 3 => results.push(JobResult {
@@ -210,12 +210,13 @@ async fn a_key_that_is_asked_for_while_it_is_being_done_is_not_done_twice() {
 async fn a_late_commit_behind_the_hint_is_found() {
     let yard = Yard::new().await;
     yard.stop_the_clock().await;
-    yard.put("first").await;
     let mut late = Session::open(&yard.db, Role::App).await;
     late.begin(Isolation::ReadCommitted).await;
     late.run("select queue.fn_job_enqueue('[{\"class\":\"noop\",\"kind\":\"test\",\"key\":\"late\"}]', 'desk', 'pic_human')")
         .await
         .expect("enqueued");
+    yard.later(10).await;
+    yard.put("first").await;
     yard.later(60_000).await;
     assert_eq!(yard.claim(5).await.len(), 1, "the late one cannot be seen yet");
     late.commit().await.expect("committed");

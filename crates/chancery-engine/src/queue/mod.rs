@@ -1,0 +1,3 @@
+//! The queue from outside of the database: what people do to jobs.
+
+pub mod people;
