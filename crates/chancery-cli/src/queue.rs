@@ -11,7 +11,7 @@ use uuid::Uuid;
 use crate::Context;
 use crate::acting::Acting;
 use crate::failure::{Failure, Outcome};
-use crate::output::{pairs, table, time};
+use crate::output::{pairs, table, time, yes_no};
 use crate::session::{Session, refusal};
 
 mod add;
@@ -167,10 +167,18 @@ async fn show(context: &mut Context, job_id: Uuid) -> Result<Outcome, Failure> {
         return Err(refusal(&store, Code::RE011, json!({ "job_id": job_id })).await);
     };
     // The log knows a job only once it died or somebody acted on it.
-    let history = store.history(job_id).await?;
+    let history = store.queue_history(job_id).await?;
     let mut answer = json!(job);
     answer["history"] = json!(history);
-    context.out.answer(&answer, || shown(&job))?;
+    context.out.answer(&answer, || {
+        let mut text = shown(&job);
+        let moves = moves(&history);
+        if !moves.is_empty() {
+            text.push_str("\n\n");
+            text.push_str(&moves);
+        }
+        text
+    })?;
     Ok(Outcome::Done)
 }
 
@@ -224,6 +232,29 @@ fn failures(failures: &Value) -> String {
         return String::new();
     }
     table(&["try", "at", "worker", "what", "reason"], rows)
+}
+
+/// What the log has of a job.
+fn moves(history: &[Value]) -> String {
+    if history.is_empty() {
+        return String::new();
+    }
+    table(
+        &["move", "at", "from", "to", "by", "as", "signed", "reason"],
+        history.iter().map(|row| {
+            let text = |key: &str| row[key].as_str().unwrap_or_default().to_owned();
+            vec![
+                row["seq"].to_string(),
+                time(&text("at")),
+                text("from_state"),
+                text("to_state"),
+                text("principal"),
+                text("actor_class"),
+                yes_no(row["signed"] == true),
+                text("reason"),
+            ]
+        }),
+    )
 }
 
 async fn depth(context: &mut Context) -> Result<Outcome, Failure> {

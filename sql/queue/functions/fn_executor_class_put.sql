@@ -19,6 +19,8 @@ begin
   on conflict (executor_class) do update
     set policy = excluded.policy, lease_seconds = excluded.lease_seconds, max_payload_bytes = excluded.max_payload_bytes, active = excluded.active,
         description = excluded.description, registered_at = excluded.registered_at;
+  -- The usual lane is there before the first job: whoever makes one in a long transaction keeps the others waiting.
+  insert into queue.lane (executor_class, priority) values (p_executor_class, 100) on conflict do nothing;
   return (select to_jsonb(c) from queue.executor_class_registry c where c.executor_class = p_executor_class);
 end
 $$;

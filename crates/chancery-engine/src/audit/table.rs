@@ -29,6 +29,8 @@ pub(super) const UNDER: &str = "kb.revision_signature";
 pub(super) const ORCHESTRATED: &str = "orchestrator.run";
 pub(super) const BACKUP_KEY: &str = "orchestrator.backup_key";
 pub(super) const JOB: &str = "queue.job_queue";
+/// The jobs that the log knows, through a view: what a job is besides is no evidence before it dies.
+pub(super) const LOGGED_JOB: &str = "queue.logged_job";
 pub(super) const DEAD_LETTER: &str = "queue.job_dead_letter";
 pub(super) const REPLAY: &str = "queue.dlq_replay_request";
 

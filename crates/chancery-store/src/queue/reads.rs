@@ -111,6 +111,19 @@ impl Store {
         row.map(decode).transpose()
     }
 
+    /// What the log has of a job or of a request: its death, and what people did.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn queue_history(&self, id: Uuid) -> Result<Vec<Value>, Error> {
+        Ok(sqlx::query_scalar(
+            "select to_jsonb(v) from queue.v_history v where v.run_id = $1 order by v.seq",
+        )
+        .bind(id)
+        .fetch_all(&self.pool)
+        .await?)
+    }
+
     /// A batch of replays as it stands.
     ///
     /// # Errors

@@ -29,6 +29,7 @@ mod orchestrator_authority;
 mod orchestrator_races;
 mod orchestrator_world;
 mod outbox;
+mod queue_audit;
 mod queue_by_hand;
 mod queue_jobs;
 mod queue_leases;
