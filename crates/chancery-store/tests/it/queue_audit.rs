@@ -110,7 +110,7 @@ impl Scene {
             .texts(
                 "select format('alter table %s drop constraint %I cascade', k.conrelid::regclass, k.conname)
                    from pg_constraint k join pg_namespace n on n.oid = k.connamespace
-                  where n.nspname in ('queue', 'approval') and k.contype in ('c', 'u', 'f') and k.conrelid <> 0 and k.conparentid = 0
+                  where n.nspname in ('queue', 'approval') and k.contype in ('c', 'u', 'f') and k.conrelid <> 0 and k.conislocal and k.conparentid = 0
                  union all select 'drop index queue.replay_one_open_request'",
             )
             .await;
