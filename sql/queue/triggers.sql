@@ -27,7 +27,7 @@ alter table queue.job_queue enable always trigger job_state_equals_log;
 
 drop trigger if exists only_by_the_doors on queue.job_finished;
 create trigger only_by_the_doors before insert on queue.job_finished
-  for each statement execute function internal.refuse_other_logins('RS016');
+  for each row execute function queue.only_by_the_doors();
 create or replace trigger is_append_only before update or delete on queue.job_finished
   for each row execute function internal.refuse_direct_write('RS016');
 alter table queue.job_finished enable always trigger only_by_the_doors;

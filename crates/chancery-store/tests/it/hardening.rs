@@ -12,6 +12,7 @@ use uuid::Uuid;
 use crate::approval_world::Panel;
 use crate::cutter_world::World;
 use crate::orchestrator_world::{FINGERPRINT, KEY};
+use crate::queue_world::Yard;
 use crate::session::{Isolation, Session};
 use crate::support::{a_move, check, codes, draft, letters, post, start};
 use crate::tables::{APPENDED_BY_RIGHT_ALONE, FACTS, HISTORY, RULES, all_tables, with_partitions};
@@ -34,7 +35,9 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     let panel = Panel::on(world.db).await;
     panel.live().await;
     orchestrated(&panel.db).await;
-    (panel.db, store, run)
+    let yard = Yard::beside(panel).await;
+    yard.live().await;
+    (yard.into_db(), store, run)
 }
 
 /// A row in each table of the orchestrator. The database has a document and an executor.

@@ -40,16 +40,39 @@ impl Yard {
 
     /// In a database that has other things in it.
     pub(crate) async fn on(db: TestDb) -> Self {
+        Self::beside(Panel::on(db).await).await
+    }
+
+    /// Beside people who are there already.
+    pub(crate) async fn beside(panel: Panel) -> Self {
         for machine in ["job", "dlq_replay"] {
             let path = repo_path(&format!("machines/{machine}.yaml"));
-            db.machine(&std::fs::read_to_string(path).expect("a shipped machine")).await;
+            panel.db.machine(&std::fs::read_to_string(path).expect("a shipped machine")).await;
         }
-        db.service("hall", &["executor_worker"]).await;
-        db.service("desk", &["pic_human"]).await;
-        db.service("chief", &["reviewer"]).await;
-        db.service("guest", &["observer"]).await;
-        let store = db.store(Role::App);
-        Self { panel: Panel::on(db).await, store, now: AtomicI64::new(0) }
+        for (name, class) in [
+            ("hall", "executor_worker"),
+            ("desk", "pic_human"),
+            ("chief", "reviewer"),
+            ("guest", "observer"),
+        ] {
+            panel.db.service(name, &[class]).await;
+        }
+        let store = panel.db.store(Role::App);
+        Self { panel, store, now: AtomicI64::new(0) }
+    }
+
+    pub(crate) fn into_db(self) -> TestDb {
+        self.panel.db
+    }
+
+    /// Leaves a row in every table of the room.
+    pub(crate) async fn live(&self) {
+        let dead = self.dead("dead", 1).await;
+        self.propose(Uuid::now_v7(), &dead, 0).await.expect("a batch");
+        self.put("done").await;
+        let leased = self.claim(1).await;
+        assert_eq!(self.ack(&[done(&leased[0])]).await.accepted, 1);
+        self.put("waiting").await;
     }
 
     // ── time ────────────────────────────────────────────────────────────────────────────────────────────────────────
