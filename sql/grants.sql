@@ -213,12 +213,12 @@ grant execute on function
   to chancery_app;
 grant execute on function queue.fn_retry_policy_put(text, integer, bigint, numeric, bigint, numeric, text),
   queue.fn_executor_class_put(text, text, integer, integer, boolean, text) to chancery_migrator;
-grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.v_dlq_replay_request, queue.v_executor_class, queue.v_queue_depth
+grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.v_dlq_replay_request, queue.v_executor_class, queue.v_retry_policy, queue.v_queue_depth, queue.v_history
   to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished(),
-  queue.guard_recovery() to chancery_owner;
+  queue.only_by_the_doors(), queue.guard_recovery() to chancery_owner;
 -- Partitions are made and dropped by the tables' owner.
 grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.

@@ -102,6 +102,8 @@ create table queue.lane (
   as_of timestamptz not null default '-infinity',
   primary key (executor_class, priority)
 ) with (fillfactor = 50);
+-- A lane that is made in a long transaction keeps others from making it: the usual one is there from the start.
+insert into queue.lane (executor_class, priority) values ('noop', 100), ('command', 100);
 comment on table queue.lane is
   'Where the claimable jobs of a class and priority begin. A hint that expires: it keeps claims from walking over the traces of done jobs, which nobody can remove while an old snapshot is held.';
 

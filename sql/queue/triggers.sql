@@ -27,7 +27,7 @@ alter table queue.job_queue enable always trigger job_state_equals_log;
 
 drop trigger if exists only_by_the_doors on queue.job_finished;
 create trigger only_by_the_doors before insert on queue.job_finished
-  for each statement execute function internal.refuse_other_logins('RS016');
+  for each row execute function queue.only_by_the_doors();
 create or replace trigger is_append_only before update or delete on queue.job_finished
   for each row execute function internal.refuse_direct_write('RS016');
 alter table queue.job_finished enable always trigger only_by_the_doors;
@@ -40,7 +40,7 @@ create or replace trigger is_append_only before update or delete on queue.job_de
 alter table queue.job_dead_letter enable always trigger only_by_the_doors;
 alter table queue.job_dead_letter enable always trigger is_append_only;
 
-create or replace trigger request_is_born_by_the_door before insert on queue.dlq_replay_request
+create or replace trigger request_is_written_by_the_doors before insert or update on queue.dlq_replay_request
   for each row when (current_user <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
 create or replace trigger request_facts_never_change
   before update of dlq_replay_request_id, batch_id, batch_no, job_id, state_machine_id, reason, stagger_ms, started_by, trace_id, correlation_id, created_at, row_digest
@@ -48,7 +48,7 @@ create or replace trigger request_facts_never_change
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger request_is_never_deleted before delete on queue.dlq_replay_request
   for each row execute function internal.refuse_direct_write('RS015');
-alter table queue.dlq_replay_request enable always trigger request_is_born_by_the_door;
+alter table queue.dlq_replay_request enable always trigger request_is_written_by_the_doors;
 alter table queue.dlq_replay_request enable always trigger request_facts_never_change;
 alter table queue.dlq_replay_request enable always trigger request_is_never_deleted;
 drop trigger if exists request_state_equals_log on queue.dlq_replay_request;

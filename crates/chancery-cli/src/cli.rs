@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
-    relay, run, worker,
+    queue, relay, run, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -121,6 +121,12 @@ pub(crate) enum Command {
     /// Cuts of documents: mark, sweep, review, cut, verify
     #[command(subcommand, after_help = cutter::EXAMPLES)]
     Cutter(cutter::Command),
+    /// Jobs: list, add, cancel, and dead letters that run again
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery queue add --class noop --kind greet --key greet-42 --as alice"
+    )]
+    Queue(queue::Command),
     /// Do what waits for an executor or a verifier, again and again
     #[command(after_help = worker::EXAMPLES)]
     Worker(worker::Worker),
@@ -156,6 +162,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Kb(command) => Box::pin(kb::dispatch(context, command)).await,
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
+        Command::Queue(command) => Box::pin(queue::dispatch(context, command)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Relay(args) => Box::pin(relay::relay(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,

@@ -20,6 +20,7 @@ mod machine;
 mod manual;
 mod orchestrate;
 mod principal;
+mod queue;
 mod relay;
 mod run;
 mod worker;

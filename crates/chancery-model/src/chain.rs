@@ -38,6 +38,21 @@ pub struct LogRow {
     pub hash: Vec<u8>,
 }
 
+/// The hash that the first logged move of a job is chained to, as `queue.genesis` makes it.
+pub fn job_genesis(job_id: Uuid) -> [u8; 32] {
+    Sha256::digest(format!("chancery.job.v1,{job_id}")).into()
+}
+
+/// The id of the job with this key in this class, as `queue.job_id` makes it.
+pub fn job_id(executor_class: &str, key: &str) -> Uuid {
+    let digest = Sha256::digest(format!("chancery.job.v1,{executor_class},{key}"));
+    let mut bytes = [0; 16];
+    bytes.copy_from_slice(&digest[..16]);
+    bytes[6] = (bytes[6] & 0x0f) | 0x80;
+    bytes[8] = (bytes[8] & 0x0f) | 0xa0;
+    Uuid::from_bytes(bytes)
+}
+
 impl LogRow {
     /// The hash that this row must carry, over every stored column but the hash itself.
     pub fn expected_hash(&self) -> [u8; 32] {

@@ -53,6 +53,20 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "last_transition_at",
         ],
     ),
+    ("queue.job_dead_letter", &[]),
+    (
+        "queue.dlq_replay_request",
+        &[
+            "proposal_state",
+            "facet",
+            "seq",
+            "head_hash",
+            "approval_id",
+            "replay_job_id",
+            "outcome_jsonb",
+            "last_transition_at",
+        ],
+    ),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

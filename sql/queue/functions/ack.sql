@@ -11,11 +11,11 @@ declare
   v_given integer := cardinality(p_job_ids);
   v_done integer;
   v_replays integer;
-  v_taken uuid[] := '{}';
   v_problems jsonb;
 begin
-  if v_given is null or v_given <> cardinality(p_lease_nos) or v_given <> cardinality(p_outcomes) or v_given <> cardinality(p_details)
-     or not p_outcomes <@ array['succeeded', 'failed', 'failed_for_good'] or array_position(p_job_ids, null) is not null then
+  if v_given is null or v_given is distinct from cardinality(p_lease_nos) or v_given is distinct from cardinality(p_outcomes)
+     or v_given is distinct from cardinality(p_details) or not p_outcomes <@ array['succeeded', 'failed', 'failed_for_good']
+     or array_position(p_job_ids, null) is not null or array_position(p_details, null) is not null then
     perform internal.refuse(internal.problem('RE007', jsonb_build_object('malformed', 'results: as many ids, lease numbers, outcomes (succeeded, failed, failed_for_good) and details')));
   end if;
   if exists (select from unnest(p_details) d where d <> '{}') then

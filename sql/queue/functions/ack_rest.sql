@@ -9,7 +9,6 @@ declare
   v_failed uuid[] := '{}';
   v_finished record;
   v_refused jsonb;
-  v_repeated integer;
 begin
   if p_replays > 0 then
     for v_finished in
@@ -23,7 +22,7 @@ begin
     v_failed := queue.settle_failures(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details, p_now);
   end if;
   -- Whatever was taken by neither is a repetition of the same worker's report, or too late.
-  select count(*) filter (where r.is_repetition), coalesce(jsonb_agg(r.facts) filter (where not r.is_repetition), '[]') into v_repeated, v_refused
+  select coalesce(jsonb_agg(r.facts) filter (where not r.is_repetition), '[]') into v_refused
     from (select queue.is_repetition(g.job_id, g.lease_no, g.outcome, p_worker) as is_repetition,
                  jsonb_build_object('job_id', g.job_id, 'lease_no', g.lease_no, 'code', case when s.state is null then 'RE011' else 'RE010' end,
                                     'problem', case when s.state is null then 'job_unknown' else 'lease_lost' end,
@@ -35,6 +34,8 @@ begin
            where g.job_id <> all (v_failed)
              and not (g.outcome = 'succeeded' and exists (
                    select from queue.job_finished f where f.job_id = g.job_id and f.finished_at = p_now and f.lease_no = g.lease_no and f.lease_owner = p_worker))) r;
-  return jsonb_build_object('accepted', p_done + cardinality(v_failed), 'replayed', v_repeated, 'refused', v_refused);
+  return jsonb_build_object('accepted', p_done + cardinality(v_failed), 'refused', v_refused,
+    -- also what stands in the batch twice
+    'replayed', cardinality(p_job_ids) - p_done - cardinality(v_failed) - jsonb_array_length(v_refused));
 end
 $$;

@@ -16,7 +16,7 @@ begin
   select c.* into v_class from queue.executor_class_registry c where c.executor_class = p_executor_class and c.active;
   if not found then
     perform internal.refuse(internal.problem('RE006', jsonb_build_object('classes', jsonb_build_array(p_executor_class), 'known', (
-      select coalesce(jsonb_agg(c.executor_class order by 1), '[]') from queue.executor_class_registry c where c.active))));
+      select coalesce(jsonb_agg(c.executor_class order by c.executor_class), '[]') from queue.executor_class_registry c where c.active))));
   end if;
   for v_lane in select l.* from queue.lane l where l.executor_class = p_executor_class order by l.priority loop
     exit when v_left = 0;

@@ -1,7 +1,7 @@
 -- promise: every asked job is in the queue, or was before: the same key in a class is the same job, as long as the retention of
 --          finished jobs remembers it. Returns them in the order asked for. All or none.
 -- callers: queue.fn_job_enqueue, queue.fn_dlq_replay, doors of other rooms in their own transaction
--- refuses with: RE006, RE007, RE008, RE009 a key stands for another job, RS018
+-- refuses with: RE006, RE007, RE008, RE009 a key stands for another job, RS018, RS025 an older snapshot could not see what was just done
 create or replace function queue.enqueue(p_jobs queue.job_request[], p_principal text) returns jsonb
 language plpgsql
 as $$
@@ -11,8 +11,10 @@ declare
   v_now timestamptz := internal.now();
   v_new uuid[];
   v_done uuid[];
+  v_all_new boolean;
   v_other jsonb;
 begin
+  perform fsm.require_fresh_reads();
   if v_problems is not null then
     perform internal.refuse(v_problems);
   end if;
@@ -23,6 +25,7 @@ begin
   insert into queue.lane (executor_class, priority)
   select distinct j.class, coalesce(j.priority, 100) from unnest(p_jobs) j
    where not exists (select from queue.lane l where l.executor_class = j.class and l.priority = coalesce(j.priority, 100))
+   order by 1, 2
   on conflict do nothing;
 
   with born as (
@@ -34,9 +37,11 @@ begin
            coalesce(j.max_attempts, p.max_attempts), coalesce(j.payload, '{}'), j.payload_ref, j.source_ref, j.target_ref, j.key,
            j.replay_request_id, j.causation_event_id, p_principal,
            coalesce(j.trace_id, replace(gen_random_uuid()::text, '-', '')), coalesce(j.correlation_id, j.key), v_now, v_now
-      from unnest(p_jobs) j
+      from unnest(p_jobs) with ordinality j (class, kind, key, payload, payload_ref, source_ref, target_ref, priority, run_at, delay_ms,
+                                             max_attempts, trace_id, correlation_id, causation_event_id, replay_request_id, no)
       join queue.executor_class_registry c on c.executor_class = j.class
       join queue.retry_policy_registry p on p.policy = c.policy
+     order by j.no -- the order asked for is the order in which jobs of one time run
     on conflict (job_id) do nothing
     returning job_id)
   select array_agg(job_id) into v_new from born;
@@ -48,7 +53,8 @@ begin
   if v_done is not null then
     delete from queue.job_queue q where q.job_id = any (v_done);
   end if;
-  if cardinality(v_new) is distinct from cardinality(p_jobs) or v_done is not null then
+  v_all_new := cardinality(v_new) = cardinality(p_jobs) and v_done is null;
+  if v_all_new is not true then
     select jsonb_agg(distinct jsonb_build_object('class', j.class, 'key', j.key)) into v_other
       from unnest(p_jobs) j,
            lateral (select q.job_kind, q.payload_json, q.payload_ref, q.source_ref, q.target_ref
@@ -64,7 +70,10 @@ begin
     end if;
   end if;
   return (select coalesce(jsonb_agg(jsonb_build_object(
-                   'job_id', i.id, 'key', i.key, 'replayed', not i.id = any (coalesce(v_new, '{}')) or i.id = any (coalesce(v_done, '{}'))) order by i.no), '[]')
-            from (select queue.job_id(j.class, j.key) as id, j.key, row_number() over () as no from unnest(p_jobs) j) i);
+                   'job_id', i.id, 'key', i.key,
+                   'replayed', v_all_new is not true
+                               and (not i.id = any (coalesce(v_new, '{}')) or i.id = any (coalesce(v_done, '{}')) or i.no > i.first_no)) order by i.no), '[]')
+            from (select n.id, n.key, n.no, case when v_all_new then n.no else min(n.no) over (partition by n.id) end as first_no
+                    from (select queue.job_id(j.class, j.key) as id, j.key, row_number() over () as no from unnest(p_jobs) j) n) i);
 end
 $$;

@@ -8,6 +8,8 @@ create or replace function queue.fn_dlq_replay(p_batch_id uuid, p_approval_id uu
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_proposer text;
+  v_asked_by text;
   v_request record;
   v_key text;
   v_job uuid;
@@ -18,9 +20,20 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
+  if exists (select from fsm.state_machine_def m where m.scope = 'dlq_replay' and m.active and not exists (
+               select from fsm.transition_def t where t.state_machine_id = m.state_machine_id and t.from_state is null and t.actor_class = p_actor_class)) then
+    perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
+  end if;
   perform pg_advisory_xact_lock(hashtextextended('queue.replay:' || p_batch_id, 0));
-  if not exists (select from queue.dlq_replay_request r where r.batch_id = p_batch_id) then
+  select r.started_by into v_proposer from queue.dlq_replay_request r where r.batch_id = p_batch_id limit 1;
+  if not found then
     perform internal.refuse(internal.problem('RE016', jsonb_build_object('batch_id', p_batch_id, 'why', 'there is no such batch')));
+  end if;
+  -- Whoever asks does not vote. So who proposed the batch must be who asked, or they could vote on what somebody else asked for them.
+  select a.proposer into v_asked_by from approval.approval_request a where a.approval_id = p_approval_id and a.proposer <> v_proposer;
+  if found then
+    perform internal.refuse(internal.problem('RA003', jsonb_build_object(
+      'approval_id', p_approval_id, 'differs_in', 'proposer', 'approved', v_asked_by, 'asked', v_proposer)));
   end if;
   if not approval.consume(p_approval_id, 'dlq_replay', p_batch_id::text, queue.replay_digest(p_batch_id), 'dlq_replay', p_batch_id::text, p_principal) then
     return queue.replay_report(p_batch_id) || '{"replayed": true}';

@@ -1,7 +1,7 @@
 -- promise: every job of the list is in the queue, once; the same key in a class gives the job that is there. All or none.
 -- callers: chancery_app
 -- refuses with: RE006 the class is unknown, RE007 malformed, RE008 a payload carries what it must not, RE009 the key stands for another job,
---               RI001–RI004, RS018
+--               RI001–RI004, RS018, RS025
 create or replace function queue.fn_job_enqueue(p_jobs jsonb, p_principal text, p_actor_class text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -10,8 +10,8 @@ declare
   v_unknown jsonb;
 begin
   perform identity.require_actor(p_principal, p_actor_class);
-  if not exists (select from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
-                  where m.scope = 'job' and m.active and t.from_state is null and t.actor_class = p_actor_class) then
+  if exists (select from fsm.state_machine_def m where m.scope = 'job' and m.active and not exists (
+               select from fsm.transition_def t where t.state_machine_id = m.state_machine_id and t.from_state is null and t.actor_class = p_actor_class)) then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
   if jsonb_typeof(p_jobs) is distinct from 'array' or jsonb_array_length(p_jobs) = 0

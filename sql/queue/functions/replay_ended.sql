@@ -12,7 +12,9 @@ begin
    where r.dlq_replay_request_id = p_request_id
   returning r.* into strict v_request;
   v_report := fsm.move(p_request_id, 'dlq_replay', 'scheduled', 'completed', 'system', 'event', 'job_ended',
+                       -- The row can change, the log cannot: it pins what the row says.
                        jsonb_build_object('outcome', p_outcome, 'replay_job_id', v_request.replay_job_id,
+                                          'outcome_digest', encode(sha256(convert_to(internal.canonical_json(v_request.outcome_jsonb), 'UTF8')), 'hex'),
                                           'event', jsonb_build_object('outcome', p_outcome, 'replay_job_id', v_request.replay_job_id)),
                        'chancery', 'complete', null, null, null, null);
   if v_report -> 'ok' = 'false' then

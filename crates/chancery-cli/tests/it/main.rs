@@ -14,6 +14,7 @@ mod docs;
 mod kb;
 mod orchestrate;
 mod place;
+mod queue;
 mod relay;
 mod surface;
 mod walk;

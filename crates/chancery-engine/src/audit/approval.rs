@@ -24,12 +24,13 @@ const USES: &[(&str, &str, &str)] = &[
     ("orchestrator_run", "lifecycle_authorization", "/SG_lifecycle_authz"),
     ("orchestrator_run", "resume_stopped", "/SG_resume_stopped"),
     ("orchestrator_run", "drift_ack", "/SG_drift_ack"),
+    ("dlq_replay", "dlq_replay", ""),
 ];
 
 /// What a quorum asks for: sovereigns, reviewers, approving votes, and how many may be against it.
 type Quorums = HashMap<String, [i32; 4]>;
 
-/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator says it used.
+/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator or a replay says it used.
 pub(super) async fn verify(
     source: &mut Source<'_>,
     by_runs: &HashSet<Uuid>,
@@ -60,7 +61,7 @@ pub(super) async fn verify(
             checker.approval(request, &quorums);
         }
         for used in rows.all(USE) {
-            if used.text("used_for_kind") == "orchestrator_run"
+            if ["orchestrator_run", "dlq_replay"].contains(&used.text("used_for_kind"))
                 && !by_runs.contains(&used.id("approval_id"))
             {
                 checker.wrong(used, "row_has_an_origin", "no move of a run speaks for the row");

@@ -1,7 +1,7 @@
 //! The log of every run: hashes, links and signatures, and the run as its log leaves it.
 
 use chancery_model::canonical;
-use chancery_model::chain::LogRow;
+use chancery_model::chain::{LogRow, job_genesis};
 use chancery_model::evidence::artefact_digest;
 use chancery_store::{RunFacts, Shape, Snapshot};
 use serde_json::{Value, json};
@@ -24,10 +24,7 @@ pub(super) async fn verify(
     report: &mut Report,
     progress: &mut impl FnMut(&Report),
 ) -> Result<(), Error> {
-    let mut runs = Walk::through(table::RUN);
-    let mut entries = Walk::through(table::ENTRY);
-    let mut orchestrated = Walk::through(table::ORCHESTRATED);
-    let mut findings = Walk::through(table::FINDING);
+    let mut walks: Vec<Walk> = KINDS.iter().map(Walk::through).collect();
     let mut replay: Option<Replay> = None;
     let mut after = None;
     loop {
@@ -39,12 +36,10 @@ pub(super) async fn verify(
                 if let Some(done) = replay.take() {
                     done.finish(report);
                 }
-                let facts = match row.run_kind.as_str() {
-                    "custom" => runs.seek(reader, row.run_id, report).await?,
-                    "cut_request" => entries.seek(reader, row.run_id, report).await?,
-                    "orchestrator_run" => orchestrated.seek(reader, row.run_id, report).await?,
-                    "finding" => findings.seek(reader, row.run_id, report).await?,
-                    _ => None,
+                let walk = walks.iter_mut().find(|walk| walk.kind.run_kind == row.run_kind);
+                let facts = match walk {
+                    Some(walk) => walk.seek(reader, row.run_id, report).await?,
+                    None => None,
                 };
                 replay = Some(Replay::new(&row, facts));
             }
@@ -56,11 +51,67 @@ pub(super) async fn verify(
     if let Some(done) = replay {
         done.finish(report);
     }
-    runs.rest(reader, report).await?;
-    entries.rest(reader, report).await?;
-    orchestrated.rest(reader, report).await?;
-    findings.rest(reader, report).await
+    for mut walk in walks {
+        walk.rest(reader, report).await?;
+    }
+    Ok(())
 }
+
+/// A kind of run whose rows are known here.
+struct Kind {
+    run_kind: &'static str,
+    /// Where its runs are stored.
+    table: &'static str,
+    /// What they are read through: `room.NAME` for the view `room.v_NAME`. Runs of custom machines have a reader of their own.
+    view: Option<&'static str>,
+    key: &'static [(&'static str, &'static str)],
+    facts: fn(Row<'_>) -> Facts,
+}
+
+const KINDS: &[Kind] = &[
+    Kind {
+        run_kind: "custom",
+        table: table::RUN,
+        view: None,
+        key: &[("run_id", "uuid")],
+        facts: Facts::of_orchestrated,
+    },
+    Kind {
+        run_kind: "cut_request",
+        table: table::ENTRY,
+        view: Some(table::ENTRY),
+        key: &[("entry_id", "uuid")],
+        facts: Facts::of_entry,
+    },
+    Kind {
+        run_kind: "orchestrator_run",
+        table: table::ORCHESTRATED,
+        view: Some(table::ORCHESTRATED),
+        key: &[("run_id", "uuid")],
+        facts: Facts::of_orchestrated,
+    },
+    Kind {
+        run_kind: "job",
+        table: table::JOB,
+        view: Some(table::LOGGED_JOB),
+        key: &[("job_id", "uuid")],
+        facts: Facts::of_job,
+    },
+    Kind {
+        run_kind: "dlq_replay",
+        table: table::REPLAY,
+        view: Some(table::REPLAY),
+        key: &[("dlq_replay_request_id", "uuid")],
+        facts: Facts::of_replay,
+    },
+    Kind {
+        run_kind: "finding",
+        table: table::FINDING,
+        view: Some(table::FINDING),
+        key: &[("issue_id", "uuid")],
+        facts: Facts::of_finding,
+    },
+];
 
 /// A run as it is stored.
 #[derive(Debug)]
@@ -122,6 +173,35 @@ impl Facts {
             birth_digest: Some(artefact_digest(&[run.expected_digest()])),
         }
     }
+
+    /// A job that the log knows: one that died, or that somebody acted on.
+    fn of_job(job: Row<'_>) -> Self {
+        Self {
+            run_id: job.id("job_id"),
+            table: table::JOB,
+            state: job.text("state").to_owned(),
+            seq: job.number("seq").unwrap_or_default(),
+            head_hash: job.bytes("head_hash"),
+            facet: job.opt("facet").map(str::to_owned),
+            last_transition_at: job.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: None,
+        }
+    }
+
+    fn of_replay(request: Row<'_>) -> Self {
+        Self {
+            run_id: request.id("dlq_replay_request_id"),
+            table: table::REPLAY,
+            state: request.text("proposal_state").to_owned(),
+            seq: request.number("seq").unwrap_or_default(),
+            head_hash: request.bytes("head_hash"),
+            facet: request.opt("facet").map(str::to_owned),
+            last_transition_at: request.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: Some(artefact_digest(&[request.expected_digest()])),
+        }
+    }
 }
 
 impl Facts {
@@ -154,8 +234,7 @@ fn birth_digest(run: &RunFacts) -> [u8; 32] {
 
 /// Runs of a kind in the order of their ids, walked beside the log.
 struct Walk {
-    /// Where they are stored: the custom ones, the entries of the cutter, the runs of the orchestrator, or the findings.
-    table: &'static str,
+    kind: &'static Kind,
     page: std::vec::IntoIter<Facts>,
     peeked: Option<Facts>,
     after: Option<Uuid>,
@@ -163,9 +242,9 @@ struct Walk {
 }
 
 impl Walk {
-    fn through(table: &'static str) -> Self {
+    fn through(kind: &'static Kind) -> Self {
         let page = Vec::new().into_iter();
-        Self { table, page, peeked: None, after: None, exhausted: false }
+        Self { kind, page, peeked: None, after: None, exhausted: false }
     }
 
     async fn next(&mut self, reader: &mut Reader<'_>) -> Result<Option<Facts>, Error> {
@@ -178,7 +257,7 @@ impl Walk {
         if self.exhausted {
             return Ok(None);
         }
-        let page = reader.runs(self.table, self.after).await?;
+        let page = reader.runs(self.kind, self.after).await?;
         self.exhausted = page.is_empty();
         self.after = page.last().map(|run| run.run_id).or(self.after);
         self.page = page.into_iter();
@@ -218,27 +297,31 @@ impl Walk {
 
 /// Reads runs and log rows of a database.
 pub(super) struct Reader<'a> {
-    pub(super) snapshot: &'a mut Snapshot,
-    pub(super) entry: &'a Shape,
-    pub(super) orchestrated: &'a Shape,
-    pub(super) finding: &'a Shape,
+    snapshot: &'a mut Snapshot,
+    shapes: Vec<(&'static str, Shape)>,
 }
 
-impl Reader<'_> {
-    async fn runs(&mut self, of: &'static str, after: Option<Uuid>) -> Result<Vec<Facts>, Error> {
-        if of == table::RUN {
+impl<'a> Reader<'a> {
+    pub(super) async fn open(snapshot: &'a mut Snapshot) -> Result<Self, Error> {
+        let views: Vec<&'static str> = KINDS.iter().filter_map(|kind| kind.view).collect();
+        let shapes = snapshot.shapes(&views).await?;
+        Ok(Self { snapshot, shapes: views.into_iter().zip(shapes).collect() })
+    }
+
+    async fn runs(
+        &mut self,
+        kind: &'static Kind,
+        after: Option<Uuid>,
+    ) -> Result<Vec<Facts>, Error> {
+        let shape = self.shapes.iter().find(|(view, _)| Some(*view) == kind.view);
+        let Some((_, shape)) = shape else {
             let page = self.snapshot.run_page(after, PAGE).await?;
             return Ok(page.into_iter().map(Facts::of_run).collect());
-        }
+        };
         let after = after.map(|id| [id.to_string()]);
         let after = after.as_ref().map(<[String; 1]>::as_slice);
-        let (shape, facts): (_, fn(Row<'_>) -> Facts) = match of {
-            table::ENTRY => (self.entry, Facts::of_entry),
-            table::FINDING => (self.finding, Facts::of_finding),
-            _ => (self.orchestrated, Facts::of_orchestrated),
-        };
-        let page = self.snapshot.evidence_page(shape, table::key_of(of), after, ENTRY_PAGE).await?;
-        Ok(page.iter().map(|raw| facts(Row { table: of, raw })).collect())
+        let page = self.snapshot.evidence_page(shape, kind.key, after, ENTRY_PAGE).await?;
+        Ok(page.iter().map(|raw| (kind.facts)(Row { table: kind.table, raw })).collect())
     }
 }
 
@@ -303,14 +386,16 @@ struct Replay {
 
 impl Replay {
     fn new(first: &LogRow, facts: Option<Facts>) -> Self {
+        // A job lives outside of the log until it dies or somebody acts on it: its log begins at 2, wherever it stood, and is chained
+        // to a hash made of its id.
+        let is_job = first.run_kind == "job";
         Self {
             run_id: first.run_id,
-            known_kind: ["custom", "cut_request", "orchestrator_run", "finding"]
-                .contains(&first.run_kind.as_str()),
+            known_kind: KINDS.iter().any(|kind| kind.run_kind == first.run_kind),
             facts,
-            seq: 0,
-            state: None,
-            hash: None,
+            seq: i64::from(is_job),
+            state: first.from_state.clone().filter(|_| is_job),
+            hash: is_job.then(|| job_genesis(first.run_id).to_vec()),
             facet: None,
             at_micros: 0,
         }

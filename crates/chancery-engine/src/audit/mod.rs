@@ -5,7 +5,7 @@
 //! (`rows`), wherever these came from.
 //!
 //! Start reading at `log` (what holds for every run), then `entry` (what each move of an entry wrote), `manifest`, `lane`,
-//! `verification` and `unit`; `approval`, `kb` and `orchestrator` are rooms of their own; `whole` has what only shows when
+//! `verification` and `unit`; `approval`, `kb`, `orchestrator` and `queue` are rooms of their own; `whole` has what only shows when
 //! everything is looked at.
 //!
 //! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
@@ -29,6 +29,7 @@ mod verification;
 mod approval;
 mod kb;
 mod orchestrator;
+mod queue;
 
 mod bundle;
 mod whole;
@@ -50,13 +51,7 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED, table::FINDING]).await?;
-    let mut reader = log::Reader {
-        snapshot: &mut snapshot,
-        entry: &shapes[0],
-        orchestrated: &shapes[1],
-        finding: &shapes[2],
-    };
+    let mut reader = log::Reader::open(&mut snapshot).await?;
     log::verify(&mut reader, &mut signers, &mut report, &mut |report| progress(report.rows))
         .await?;
     signers.tell(&mut report);
@@ -76,13 +71,7 @@ pub async fn verify(
     let mut snapshot = store.snapshot().await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
-    let shapes = snapshot.shapes(&[table::ENTRY, table::ORCHESTRATED, table::FINDING]).await?;
-    let mut reader = log::Reader {
-        snapshot: &mut snapshot,
-        entry: &shapes[0],
-        orchestrated: &shapes[1],
-        finding: &shapes[2],
-    };
+    let mut reader = log::Reader::open(&mut snapshot).await?;
     log::verify(&mut reader, &mut signers, &mut report, &mut progress).await?;
     whole::verify(&mut snapshot, &mut signers, &mut report, &mut progress).await?;
     signers.tell(&mut report);

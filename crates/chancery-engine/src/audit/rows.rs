@@ -105,6 +105,8 @@ const INDEXED: &[(&str, &[&str])] = &[
     (table::REVISION, &["path"]),
     (table::UNDER, &["path"]),
     (table::ORCHESTRATED, &["run_id", "entry_id"]),
+    (table::DEAD_LETTER, &["job_id"]),
+    (table::REPLAY, &["dlq_replay_request_id", "batch_id", "job_id"]),
 ];
 
 /// Rows by table, and the log of runs.

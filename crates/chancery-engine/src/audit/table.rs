@@ -29,6 +29,11 @@ pub(super) const UNDER: &str = "kb.revision_signature";
 pub(super) const ORCHESTRATED: &str = "orchestrator.run";
 pub(super) const BACKUP_KEY: &str = "orchestrator.backup_key";
 pub(super) const FINDING: &str = "governance.system_issues";
+pub(super) const JOB: &str = "queue.job_queue";
+/// The jobs that the log knows, through a view: what a job is besides is no evidence before it dies.
+pub(super) const LOGGED_JOB: &str = "queue.logged_job";
+pub(super) const DEAD_LETTER: &str = "queue.job_dead_letter";
+pub(super) const REPLAY: &str = "queue.dlq_replay_request";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -208,6 +213,20 @@ pub(super) const ALL: &[Table] = &[
         columns: "correlation_id description entity_code entity_type evidence facet fingerprint first_seen_at head_hash \
                   issue_class issue_id issue_type last_seen_at last_transition_at occurrence_count row_digest seq \
                   severity source_system started_by state state_machine_id title trace_id",
+    },
+    Table {
+        name: DEAD_LETTER,
+        key: &[("job_id", "uuid")],
+        columns: "attempts classification correlation_id created_at died_at executor_class idempotency_key job_id \
+                  job_kind lease_no lease_owner max_attempts payload payload_ref priority reason replay_request_id \
+                  row_digest source_ref started_by story target_ref trace_id",
+    },
+    Table {
+        name: REPLAY,
+        key: &[("dlq_replay_request_id", "uuid")],
+        columns: "approval_id batch_id batch_no correlation_id created_at dlq_replay_request_id facet head_hash job_id \
+                  last_transition_at outcome_jsonb proposal_state reason replay_job_id row_digest seq stagger_ms \
+                  started_by state_machine_id trace_id",
     },
 ];
 

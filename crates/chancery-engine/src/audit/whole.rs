@@ -11,7 +11,7 @@ use super::report::{Mismatch, Report};
 use super::rows::{Row, Rows, Source, run_units, swept_by};
 use super::signers::Signers;
 use super::table;
-use super::{approval, kb, orchestrator};
+use super::{approval, kb, orchestrator, queue};
 use crate::Error;
 
 /// What is held in memory at once: so many entries, units and bytes of sources, or one entry that has more.
@@ -40,6 +40,7 @@ const PARENTS: &[(&str, &str, &str, &str)] = &[
     (table::VOTE, "approval_id", table::REQUEST, "approval_id"),
     (table::USE, "approval_id", table::REQUEST, "approval_id"),
     (table::ORCHESTRATED, "source_version_id", table::SOURCE, "source_version_id"),
+    (table::REPLAY, "job_id", table::DEAD_LETTER, "job_id"),
 ];
 
 /// What the entries say about things that several of them share.
@@ -82,7 +83,8 @@ pub(super) async fn verify(
     }
     by_hand(&mut source, &tally, signers, report).await?;
     sources(&mut source, signers, report, progress).await?;
-    let used = orchestrator::verify(&mut source, signers, report, progress).await?;
+    let mut used = orchestrator::verify(&mut source, signers, report, progress).await?;
+    used.extend(queue::verify(&mut source, signers, report, progress).await?);
     approval::verify(&mut source, &used, signers, report, progress).await?;
     kb::verify(&mut source, signers, report, progress).await?;
     let (snapshot, shapes) = source.reader();

@@ -1,5 +1,7 @@
 //! The queue: work that is leased, done and reported on, and what becomes of work that could not be done.
 
+pub mod people;
+
 mod command;
 mod executor;
 mod worker;

@@ -14,6 +14,7 @@ use crate::approval_world::Panel;
 use crate::cutter_world::World;
 use crate::governance_world::problem;
 use crate::orchestrator_world::{FINGERPRINT, KEY};
+use crate::queue_world::Yard;
 use crate::session::{Isolation, Session};
 use crate::support::{a_move, check, codes, draft, letters, post, start};
 use crate::tables::{APPENDED_BY_RIGHT_ALONE, FACTS, HISTORY, RULES, all_tables, with_partitions};
@@ -37,7 +38,9 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     panel.live().await;
     orchestrated(&panel.db).await;
     watched(&panel.db, &store).await;
-    (panel.db, store, run)
+    let yard = Yard::beside(panel).await;
+    yard.live().await;
+    (yard.into_db(), store, run)
 }
 
 /// Findings, heartbeats, lag and an event that waits.

@@ -62,7 +62,9 @@ async fn every_table_of_evidence_is_looked_at() {
     assert_eq!(report.mismatches, []);
     let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
     let known: BTreeSet<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
-    assert_eq!(tables, known);
+    // Jobs have a scene of their own, in queue_audit.rs.
+    let of_jobs = BTreeSet::from(["queue.job_dead_letter", "queue.dlq_replay_request"]);
+    assert_eq!(tables, &known - &of_jobs);
 }
 
 struct Forger {

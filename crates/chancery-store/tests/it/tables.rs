@@ -32,6 +32,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "kb.revision_signature",
     "orchestrator.backup_key",
     "queue.heartbeat_series",
+    "queue.job_dead_letter",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
@@ -44,6 +45,9 @@ pub(crate) const FACTS: &[&str] = &[
     "iu.information_unit",
     "iu.unit_version",
     "orchestrator.run",
+    "queue.dlq_replay_request",
+    "queue.job_finished", // leaves by partition, as the retention says
+    "queue.job_queue",
 ];
 
 /// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.
@@ -75,6 +79,9 @@ pub(crate) const RULES: &[&str] = &[
     "identity.principal",
     "queue.heartbeat_class",
     "queue.queue_heartbeat",
+    "queue.executor_class_registry",
+    "queue.lane",
+    "queue.retry_policy_registry",
 ];
 
 /// The migrator's own notes: it writes them while it migrates, as itself.
