@@ -44,6 +44,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RE016', 'replay_batch_invalid', 'The batch of replays is not well-formed.', 'Name distinct dead letters, not more than allowed at once, and a reason.'),
   ('RE017', 'replay_not_open', 'Nothing of the batch waits for its replay any more.', 'It was scheduled or withdrawn before; see `chancery queue replay show`.'),
   ('RE018', 'worker_malformed', 'The worker''s name or the number of jobs is not well-formed.', 'The facts say what is expected.'),
+  ('RE019', 'loop_lease_malformed', 'The loop, its holder or the time is not well-formed.', 'A loop is a word in small letters, a holder a name of at most 128 characters, the time from 0 to 3600 seconds.'),
   ('RI001', 'principal_unknown', 'There is no such principal.', 'See `chancery principal list`; add one with `chancery principal add NAME --kind KIND`.'),
   ('RI002', 'principal_inactive', 'The principal is not active.', 'An operator can activate it again.'),
   ('RI003', 'actor_class_not_held', 'The principal does not hold this actor class.', 'Act as someone who holds it, or have it granted: `chancery principal add NAME --kind KIND --class CLASS`.'),

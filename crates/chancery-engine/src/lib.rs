@@ -7,6 +7,7 @@ pub mod event;
 pub mod identity;
 pub mod iu;
 pub mod kb;
+pub mod loops;
 pub mod orchestrator;
 pub mod registry;
 pub mod run;

@@ -75,6 +75,7 @@ codes! {
     RE016 "replay_batch_invalid"
     RE017 "replay_not_open"
     RE018 "worker_malformed"
+    RE019 "loop_lease_malformed"
     RI001 "principal_unknown"
     RI002 "principal_inactive"
     RI003 "actor_class_not_held"

@@ -5,6 +5,7 @@ pub mod cutter;
 pub mod event;
 pub mod fsm;
 pub mod ground;
+pub mod host;
 pub mod identity;
 pub mod iu;
 pub mod kb;
