@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
-    run, worker,
+    run, serve, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -121,6 +121,9 @@ pub(crate) enum Command {
     /// Cuts of documents: mark, sweep, review, cut, verify
     #[command(subcommand, after_help = cutter::EXAMPLES)]
     Cutter(cutter::Command),
+    /// Host the loops, and give jobs to workers over HTTP
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::Serve),
     /// Do what waits for an executor or a verifier, again and again
     #[command(after_help = worker::EXAMPLES)]
     Worker(worker::Worker),
@@ -153,6 +156,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Kb(command) => Box::pin(kb::dispatch(context, command)).await,
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
+        Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,
         Command::Completions(completions) => manual::completions(context, &completions),
