@@ -23,6 +23,8 @@ struct Readiness {
     reasons: Vec<String>,
     release: Release,
     loops: Vec<LoopState>,
+    /// So many requests wait for a job.
+    waiting: usize,
 }
 
 /// The process answers. Nothing else is looked at: a restart would not bring a database back.
@@ -59,5 +61,6 @@ pub(crate) async fn ready(State(host): State<Host>) -> Response {
     }
     let ready = reasons.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    answer(status, &Readiness { ready, reasons, release: ours, loops })
+    let waiting = host.waiting().guests();
+    answer(status, &Readiness { ready, reasons, release: ours, loops, waiting })
 }

@@ -268,6 +268,12 @@ async fn release(
 }
 
 async fn enqueue(State(host): State<Host>, Asked(asked): Asked<Jobs>) -> Result<Response, Problem> {
+    // PostgreSQL would also take words such as `tomorrow`; what is promised is RFC 3339.
+    let mut times = asked.jobs.iter().filter_map(|job| job.run_at.as_ref());
+    if let Some(time) = times.find(|time| time.parse::<jiff::Timestamp>().is_err()) {
+        let detail = format!("run_at: {time:?} is no time as RFC 3339 writes it");
+        return Err(Problem::of(Fault::RequestInvalid, detail));
+    }
     let jobs: Vec<Enqueued> = host.store().fn_job_enqueue(&asked.jobs, SERVICE, "system").await?;
     let mut classes: Vec<&str> = asked.jobs.iter().map(|job| job.class.as_str()).collect();
     classes.sort_unstable();

@@ -13,6 +13,7 @@ mod docs;
 mod kb;
 mod orchestrate;
 mod place;
+mod serve;
 mod surface;
 mod walk;
 mod worker;

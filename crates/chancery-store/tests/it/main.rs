@@ -17,6 +17,7 @@ mod cutter_world;
 mod differential;
 mod engine;
 mod hardening;
+mod host;
 mod identity;
 mod kb;
 mod locking;

@@ -64,6 +64,7 @@ pub(crate) const RULES: &[&str] = &[
     "identity.actor_class",
     "identity.login_actor_class",
     "identity.principal",
+    "queue.loop_lease",
 ];
 
 /// The migrator's own notes: it writes them while it migrates, as itself.
