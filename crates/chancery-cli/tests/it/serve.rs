@@ -191,9 +191,6 @@ fn another_host_leads_when_the_first_is_killed_or_stopped() {
     third.ends_well();
     let handed_over = until("the second leads again", || second.leads() == Some(LOOPS));
     assert!(handed_over < bound, "{handed_over:?}");
-    println!(
-        "taken over after {after_kill:?} (killed), {after_stop:?} (stopped), {handed_over:?} (ended)"
-    );
     second.ends_well();
     assert_eq!(place.superuser(HELD).trim(), "0");
 }
