@@ -68,6 +68,7 @@ grant select, insert, update on queue.retry_policy_registry, queue.executor_clas
 grant select, insert, delete, update (state, facet, seq, head_hash, scheduled_at, lease_no, lease_owner, lease_until, picked_at, attempts, failures, last_transition_at)
   on queue.job_queue to chancery_definer;
 grant select, insert on queue.job_finished, queue.job_dead_letter to chancery_definer;
+grant select, insert, update on queue.loop_lease to chancery_definer;
 grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, replay_job_id, outcome_jsonb, last_transition_at)
   on queue.dlq_replay_request to chancery_definer;
 grant select, insert, update (severity, evidence, occurrence_count, last_seen_at, state, facet, seq, head_hash, last_transition_at)
@@ -211,6 +212,8 @@ grant execute on function
   queue.fn_dlq_replay_preview(uuid, uuid[], integer), queue.fn_dlq_replay_propose(uuid, uuid[], text, integer, text, text, uuid, bytea[]),
   queue.fn_dlq_replay(uuid, uuid, text, text), queue.fn_dlq_replay_withdraw(uuid, text, text, text, text, uuid, bytea)
   to chancery_app;
+-- The host of the loops.
+grant execute on function queue.fn_loop_lease(text, text, integer, text), queue.fn_leases_expire(text), event.fn_partitions_prepare(text) to chancery_app;
 grant execute on function queue.fn_retry_policy_put(text, integer, bigint, numeric, bigint, numeric, text),
   queue.fn_executor_class_put(text, text, integer, integer, boolean, text) to chancery_migrator;
 grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.v_dlq_replay_request, queue.v_executor_class, queue.v_retry_policy, queue.v_queue_depth, queue.v_history

@@ -44,6 +44,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RE016', 'replay_batch_invalid', 'The batch of replays is not well-formed.', 'Name distinct dead letters, not more than allowed at once, and a reason.'),
   ('RE017', 'replay_not_open', 'Nothing of the batch waits for its replay any more.', 'It was scheduled or withdrawn before; see `chancery queue replay show`.'),
   ('RE018', 'worker_malformed', 'The worker''s name or the number of jobs is not well-formed.', 'The facts say what is expected.'),
+  ('RE019', 'loop_lease_malformed', 'The loop, its holder or the time is not well-formed.', 'A loop is a word in small letters, a holder a name of at most 128 characters, the time from 0 to 3600 seconds.'),
   ('RE020', 'finding_unknown', 'There is no such finding.', 'Its id stands in the event finding.opened and in governance.v_system_issues.'),
   ('RE021', 'finding_malformed', 'What is reported as a finding is not acceptable.', 'The facts name the field and what it should be; evidence carries references, never contents or secrets.'),
   ('RE022', 'heartbeat_malformed', 'What is said about a worker is not acceptable.', 'The facts name the field and what it should be.'),

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
-    queue, relay, run, worker,
+    queue, relay, run, serve, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -127,6 +127,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery queue add --class noop --kind greet --key greet-42 --as alice"
     )]
     Queue(queue::Command),
+    /// Host the loops, and give jobs to workers over HTTP
+    #[command(after_help = serve::EXAMPLES)]
+    Serve(serve::Serve),
     /// Do what waits for an executor or a verifier, again and again
     #[command(after_help = worker::EXAMPLES)]
     Worker(worker::Worker),
@@ -163,6 +166,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
         Command::Queue(command) => Box::pin(queue::dispatch(context, command)).await,
+        Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Relay(args) => Box::pin(relay::relay(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,

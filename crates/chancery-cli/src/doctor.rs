@@ -29,7 +29,7 @@ pub(crate) async fn doctor(context: &mut Context, args: &Doctor) -> Result<Outco
         if args.fix {
             armed = Some(session.target.rearm_triggers().await?);
         }
-        checks.extend(database(&session).await?);
+        checks.extend(database(&session, Role::Auditor).await?);
     }
     if let Some(armed) = armed {
         context.out.note(&format!("armed {armed} guard triggers again"));
@@ -43,6 +43,17 @@ pub(crate) async fn doctor(context: &mut Context, args: &Doctor) -> Result<Outco
         context.out.note(&format!("{wrong} of {} checks failed", checks.len()));
     }
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
+}
+
+/// What a service must not stand on; empty when all is well. Looks with the login of the service, which has no other.
+pub(crate) async fn unsafe_ground(
+    context: &Context,
+    session: &Session,
+) -> Result<Vec<Check>, Failure> {
+    let mut checks = files(context);
+    checks.extend(database(session, Role::App).await?);
+    checks.retain(|check| !check.ok);
+    Ok(checks)
 }
 
 fn text(checks: &[Check]) -> String {
@@ -65,10 +76,10 @@ fn check(name: &str, ok: bool, found: String, mend: impl FnOnce() -> String) -> 
 fn files(context: &Context) -> Vec<Check> {
     let home = context.config.home.path();
     let writable = exposed(home, 0o022);
-    let secrets = in_folders([context.config.home.secrets()], "password");
+    let secrets = in_folders([context.config.home.secrets()], &["password", "token"]);
     let keys = home.join("keys");
     let key_folders = fs::read_dir(&keys).into_iter().flatten().flatten().map(|entry| entry.path());
-    let keys = in_folders(key_folders, "key");
+    let keys = in_folders(key_folders, &["key"]);
     let closed = |name: &str, open: &[PathBuf]| {
         check(
             name,
@@ -94,13 +105,14 @@ fn files(context: &Context) -> Vec<Check> {
     ]
 }
 
-/// Files of a kind, and their folders, that others can read.
-fn in_folders(folders: impl IntoIterator<Item = PathBuf>, extension: &str) -> Vec<PathBuf> {
+/// Files of these kinds, and their folders, that others can read.
+fn in_folders(folders: impl IntoIterator<Item = PathBuf>, extensions: &[&str]) -> Vec<PathBuf> {
     let mut open = Vec::new();
     for folder in folders {
         let files = fs::read_dir(&folder).into_iter().flatten().flatten().map(|entry| entry.path());
         open.extend(files.filter(|file| {
-            file.extension().is_some_and(|e| e == extension) && exposed(file, 0o077)
+            file.extension().is_some_and(|e| extensions.iter().any(|known| e == *known))
+                && exposed(file, 0o077)
         }));
         if exposed(&folder, 0o077) {
             open.push(folder);
@@ -156,8 +168,8 @@ async fn server(context: &Context, checks: &mut Vec<Check>) -> Result<Option<Ses
 }
 
 /// What is inside the database.
-async fn database(session: &Session) -> Result<Vec<Check>, Failure> {
-    let store = session.unchecked_store(Role::Auditor)?;
+async fn database(session: &Session, role: Role) -> Result<Vec<Check>, Failure> {
+    let store = session.unchecked_store(role)?;
     if session.release(&store).await?.is_none() {
         let mend = || "run `chancery migrate`".to_owned();
         return Ok(vec![check(

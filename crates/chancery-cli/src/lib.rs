@@ -23,6 +23,7 @@ mod principal;
 mod queue;
 mod relay;
 mod run;
+mod serve;
 mod worker;
 
 mod acting;
@@ -71,7 +72,12 @@ fn program(globals: &Globals, command: Command) -> ExitCode {
 fn run(globals: &Globals, command: Command, out: &mut Out) -> Result<Outcome, Failure> {
     let config = Config::read(globals)?;
     tracing::debug!(?config, "configured");
-    let runtime = tokio::runtime::Builder::new_current_thread()
+    // One command runs a few statements; a host answers many at once.
+    let mut builder = match command {
+        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        _ => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = builder
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;

@@ -8,6 +8,7 @@ pub mod governance;
 pub mod identity;
 pub mod iu;
 pub mod kb;
+pub mod loops;
 pub mod orchestrator;
 pub mod queue;
 pub mod registry;

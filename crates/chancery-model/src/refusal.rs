@@ -75,6 +75,7 @@ codes! {
     RE016 "replay_batch_invalid"
     RE017 "replay_not_open"
     RE018 "worker_malformed"
+    RE019 "loop_lease_malformed"
     RE020 "finding_unknown"
     RE021 "finding_malformed"
     RE022 "heartbeat_malformed"

@@ -7,6 +7,7 @@ pub mod event;
 pub mod fsm;
 pub mod governance;
 pub mod ground;
+pub mod host;
 pub mod identity;
 pub mod iu;
 pub mod kb;

@@ -6,7 +6,34 @@ use sqlx::{AssertSqlSafe, Connection as _, Executor as _};
 
 use crate::TestDb;
 
+/// A transaction of a superuser that holds what its statement locked, until it is let go.
+#[derive(Debug)]
+pub struct Held(PgConnection);
+
+impl Held {
+    /// Lets go.
+    ///
+    /// # Panics
+    /// When the transaction was lost.
+    pub async fn let_go(mut self) {
+        self.0.execute("commit").await.expect("the end of the transaction");
+        self.0.close().await.expect("the superuser leaves");
+    }
+}
+
 impl TestDb {
+    /// Runs a statement as a superuser and holds its locks.
+    ///
+    /// # Panics
+    /// When it fails.
+    pub async fn hold(&self, statement: &str) -> Held {
+        let mut admin = self.superuser().await;
+        admin.execute("begin").await.expect("a transaction");
+        let done = admin.execute(AssertSqlSafe(statement.to_owned())).await;
+        done.unwrap_or_else(|error| panic!("{statement}: {error}"));
+        Held(admin)
+    }
+
     /// Runs statements as a superuser with every trigger of ours off and no foreign key asked; afterwards the triggers are on
     /// again. Gives how many rows were touched.
     ///

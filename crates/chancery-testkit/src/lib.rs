@@ -8,5 +8,6 @@ mod waiting;
 
 pub use cluster::TestCluster;
 pub use database::TestDb;
+pub use hand::Held;
 pub use machines::{as_custom, repo_path, shipped};
 pub use waiting::until;

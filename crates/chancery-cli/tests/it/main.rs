@@ -16,6 +16,7 @@ mod orchestrate;
 mod place;
 mod queue;
 mod relay;
+mod serve;
 mod surface;
 mod walk;
 mod worker;

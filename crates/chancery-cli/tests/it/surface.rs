@@ -107,6 +107,7 @@ fn the_help_of_every_command_shows_an_example() {
         "run move",
         "run show",
         "run start",
+        "serve",
         "worker",
     ] {
         assert!(

@@ -3,6 +3,7 @@
 mod approvals;
 mod digests;
 mod kb;
+mod loops;
 mod payloads;
 mod phases;
 mod races;

@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! <home>/secrets/<role>.password   0600, in a 0700 folder
+//! <home>/secrets/serve.token       the same; what programs show to `chancery serve`
 //! <home>/pg/data                   the cluster; owned by the user the server runs as
 //! <home>/pg/log, log.1             the server's messages, rotated by size at start
 //! <home>/pg/run                    the socket, unless that path is too long for one

@@ -55,27 +55,42 @@ pub fn path(home: &Home, role: &str) -> Result<PathBuf, Error> {
     Ok(home.secrets().join(format!("{role}.password")))
 }
 
+/// Where the token lies that programs show to `chancery serve`.
+pub fn token_path(home: &Home) -> PathBuf {
+    home.secrets().join("serve.token")
+}
+
+/// The token that programs show to `chancery serve`; made and kept when there is none yet.
+pub fn ensure_token(home: &Home) -> Result<Secret, Error> {
+    ensure_at(home, &token_path(home))
+}
+
 /// A role's password; made and kept when there is none yet.
 pub fn ensure(home: &Home, role: &str) -> Result<Secret, Error> {
-    let path = path(home, role)?;
+    ensure_at(home, &path(home, role)?)
+}
+
+fn ensure_at(home: &Home, path: &Path) -> Result<Secret, Error> {
     files::make_dir(home.path(), super::os_user::folder_mode())?;
     files::make_dir(&home.secrets(), FOLDER_MODE)?;
-    if let Some(secret) = read_file(home, &path)? {
+    if let Some(secret) = read_file(home, path)? {
         return Ok(secret);
     }
     let secret = Secret::random();
     let draft = path.with_extension(format!("draft-{:016x}", OsRng.next_u64()));
     files::create_file(&draft, format!("{}\n", secret.expose()).as_bytes(), FILE_MODE, None)?;
     // A hard link, unlike a rename, fails when another process was first: its password then counts.
-    let linked = fs::hard_link(&draft, &path);
+    let linked = fs::hard_link(&draft, path);
     files::remove_if_there(&draft)?;
     match linked {
         Ok(()) => {
-            files::sync_parent(&path)?;
+            files::sync_parent(path)?;
             Ok(secret)
         }
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => read(home, role),
-        Err(error) => Err(error).doing("create", &path),
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            read_file(home, path)?.ok_or_else(|| Error::SecretMalformed { path: path.to_owned() })
+        }
+        Err(error) => Err(error).doing("create", path),
     }
 }
 

@@ -23,6 +23,7 @@ mod governance_lag;
 mod governance_pending;
 mod governance_world;
 mod hardening;
+mod host;
 mod identity;
 mod kb;
 mod locking;

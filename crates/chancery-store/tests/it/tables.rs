@@ -82,6 +82,7 @@ pub(crate) const RULES: &[&str] = &[
     "queue.executor_class_registry",
     "queue.lane",
     "queue.retry_policy_registry",
+    "queue.loop_lease",
 ];
 
 /// The migrator's own notes: it writes them while it migrates, as itself.

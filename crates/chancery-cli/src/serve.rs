@@ -1,0 +1,193 @@
+//! `chancery serve`: the host of the loops, and the lease protocol for workers.
+
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+use chancery_store::managed::secrets;
+use chancery_store::{Role, Store};
+use clap::Args;
+use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::watch;
+use uuid::Uuid;
+
+use crate::Context;
+use crate::doctor;
+use crate::failure::{Failure, Outcome};
+use crate::session::Session;
+
+pub(crate) const EXAMPLES: &str = "\
+Runs the loops of the product and answers /healthz, /readyz and the lease protocol (docs/reference/lease-protocol.md). Several at \
+once are safe: one of them leads each loop, and another one takes over within seconds when it dies. Programs show the token \
+that lies in the data directory. Ctrl-C or SIGTERM ends it in good order, within ten seconds.
+
+Example:
+  $ chancery serve
+  $ chancery serve --listen 127.0.0.1:0 --json
+  $ curl -fsS http://127.0.0.1:7420/readyz";
+
+/// Connections for requests, and for the loops: a crowd of the one must not starve the other.
+const FOR_REQUESTS: u32 = 12;
+const FOR_LOOPS: u32 = 4;
+
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Where to listen; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420", value_parser = address)]
+    listen: SocketAddr,
+    /// Listen also where other machines can read along: there is no TLS
+    #[arg(long)]
+    insecure_listen: bool,
+}
+
+/// `IP:PORT`, or `:PORT` and `localhost:PORT` for this machine alone.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    let local = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':'));
+    let port = local.and_then(|port| port.parse().ok());
+    match port {
+        Some(port) => Ok(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port)),
+        None => text
+            .parse()
+            .map_err(|_| "an address is IP:PORT, such as 127.0.0.1:7420 or [::1]:0".to_owned()),
+    }
+}
+
+pub(crate) async fn serve(context: &mut Context, args: &Serve) -> Result<Outcome, Failure> {
+    let open_to_others = !args.listen.ip().is_loopback();
+    if open_to_others && !args.insecure_listen {
+        return Err(Failure::Usage(format!(
+            "{} is no address of this machine alone, and there is no TLS: everybody on the way could read the token. Listen at \
+             127.0.0.1 behind something that speaks TLS, or say --insecure-listen where you trust the network",
+            args.listen
+        )));
+    }
+    let session = Session::open(context).await?;
+    // Says what is wrong when the database is not of this release.
+    session.store(Role::App).await?.close().await;
+    stand_on(&doctor::unsafe_ground(context, &session).await?)?;
+
+    let home = &context.config.home;
+    let token = secrets::ensure_token(home)?;
+    let requests = Store::with_connections(&session.target, Role::App, FOR_REQUESTS)?;
+    let loops = Store::with_connections(&session.target, Role::App, FOR_LOOPS)?;
+    let stop = asked_to_end(context)?;
+    let bound = chancery_server::bind(args.listen)
+        .await
+        .map_err(|error| Failure::Failed(format!("can't listen at {}: {error}", args.listen)))?;
+    let record = Record::write(home.path(), bound.address())?;
+
+    let holder = format!("serve:{}:{}", std::process::id(), Uuid::now_v7().simple());
+    let token_file = secrets::token_path(home);
+    let out = &mut context.out;
+    out.note(&format!("the token for programs lies in {}", token_file.display()));
+    if open_to_others {
+        out.note("warning: without TLS everybody on the way can read the token and the jobs");
+    }
+    let url = format!("http://{}", bound.address());
+    if out.is_json() {
+        // One line: whoever started us reads it while we run.
+        let said = json!({
+            "address": bound.address().to_string(), "url": url, "token_file": token_file,
+            "address_file": record.path, "holder": holder, "pid": std::process::id(),
+        });
+        out.line(&said.to_string())?;
+    } else {
+        out.line(&url)?;
+    }
+    let served =
+        chancery_server::serve(bound, requests.clone(), &loops, &holder, token, stop).await;
+    requests.close().await;
+    loops.close().await;
+    record.remove();
+    served.map_err(|error| Failure::Failed(format!("no more connections: {error}")))?;
+    context.out.note("ended in good order");
+    Ok(Outcome::Done)
+}
+
+fn stand_on(unsafe_ground: &[chancery_store::ground::Check]) -> Result<(), Failure> {
+    if unsafe_ground.is_empty() {
+        return Ok(());
+    }
+    let lines: Vec<String> = unsafe_ground
+        .iter()
+        .map(|check| {
+            let mend = check.mend.as_deref().unwrap_or_default();
+            format!("  {}: {}; mend: {mend}", check.name, check.found)
+        })
+        .collect();
+    Err(Failure::Failed(format!(
+        "the ground is unsafe, see `chancery doctor`:\n{}",
+        lines.join("\n")
+    )))
+}
+
+/// Becomes true with SIGTERM or Ctrl-C. Asked twice, the process ends at once; leases run out by themselves.
+fn asked_to_end(context: &Context) -> Result<watch::Receiver<bool>, Failure> {
+    let listen =
+        |kind| signal(kind).map_err(|error| Failure::Failed(format!("no signal handler: {error}")));
+    let (mut terminate, mut interrupt) =
+        (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
+    let (ask, asked) = watch::channel(false);
+    let out = context.out.clone();
+    tokio::spawn(async move {
+        loop {
+            tokio::select! {
+                _ = terminate.recv() => {}
+                _ = interrupt.recv() => {}
+            }
+            if ask.send_replace(true) {
+                std::process::exit(130);
+            }
+            out.note("ending; once more ends it at once");
+        }
+    });
+    Ok(asked)
+}
+
+/// The file that says where the newest host of this data directory listens.
+struct Record {
+    path: PathBuf,
+    text: String,
+}
+
+impl Record {
+    fn write(home: &Path, address: SocketAddr) -> Result<Self, Failure> {
+        let path = home.join("serve.address");
+        let text = format!("{address}\n");
+        // Put in place whole: whoever waits for it must not read half of it.
+        let draft = home.join(format!("serve.address.{}", std::process::id()));
+        fs::write(&draft, &text)
+            .and_then(|()| fs::rename(&draft, &path))
+            .map_err(|error| Failure::Failed(format!("{}: {error}", path.display())))?;
+        Ok(Self { path, text })
+    }
+
+    /// Removes it, unless another host has written its own.
+    fn remove(&self) {
+        if fs::read_to_string(&self.path).is_ok_and(|text| text == self.text) {
+            // It only misleads for as long as nobody listens there.
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_without_a_host_is_of_this_machine_alone() {
+        for (text, expected) in [
+            (":0", "127.0.0.1:0"),
+            ("localhost:80", "127.0.0.1:80"),
+            ("[::1]:7420", "[::1]:7420"),
+            ("0.0.0.0:1", "0.0.0.0:1"),
+        ] {
+            assert_eq!(address(text).map(|a| a.to_string()), Ok(expected.to_owned()));
+        }
+        for wrong in ["", ":", ":x", ":65536", "7420", "example.org:80", "127.0.0.1"] {
+            assert!(address(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The loops of the product, a line each.
+
+use std::pin::Pin;
+use std::time::Duration;
+
+use chancery_store::{Error, Store};
+
+use super::SERVICE;
+
+/// What a pass did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Done {
+    /// In a few words, for whoever looks at the loop.
+    pub detail: String,
+    /// There is more to do: the next pass follows at once.
+    pub more: bool,
+}
+
+impl Done {
+    fn now(detail: String) -> Self {
+        Self { detail, more: false }
+    }
+}
+
+/// A pass under way.
+pub type Pass<'a> = Pin<Box<dyn Future<Output = Result<Done, Error>> + Send + 'a>>;
+
+/// A loop. Its pass must be safe without a leader: two processes may do it at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Loop {
+    pub name: &'static str,
+    /// From the end of a pass to the next one.
+    pub every: Duration,
+    pub pass: for<'a> fn(&'a Store) -> Pass<'a>,
+}
+
+/// Every loop. To add one, write its pass below and its line here.
+pub const LOOPS: &[Loop] = &[
+    Loop { name: "sequencer", every: millis(150), pass: |store| Box::pin(sequence(store)) },
+    Loop { name: "lease_expiry", every: millis(1000), pass: |store| Box::pin(expire(store)) },
+    Loop { name: "partitions", every: hours(1), pass: |store| Box::pin(partitions(store)) },
+];
+
+/// So many events get their position in one pass; a bound for the length of its transaction.
+const EVENTS: i32 = 10_000;
+
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+const fn hours(hours: u64) -> Duration {
+    Duration::from_secs(hours * 3600)
+}
+
+/// EVT-2: every committed event gets its position.
+async fn sequence(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_sequence_events(EVENTS).await?;
+    let detail = format!("{} stamped, up to {}", pass.stamped, pass.last_position);
+    Ok(Done { detail, more: pass.more })
+}
+
+/// EVT-4: a lease that ran out is noticed also where no worker asks for jobs.
+async fn expire(store: &Store) -> Result<Done, Error> {
+    Ok(Done::now(format!("{} lanes looked at", store.fn_leases_expire(SERVICE).await?)))
+}
+
+/// Partitions of the days ahead are there before anybody needs them.
+async fn partitions(store: &Store) -> Result<Done, Error> {
+    Ok(Done::now(format!("{} partitions made", store.fn_partitions_prepare(SERVICE).await?)))
+}

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod access;
+mod body;
+mod health;
+mod host;
+mod problem;
+mod queue;
+mod waiting;
+
+pub use host::{Bound, Host, bind, router, serve};
+pub use problem::Fault;

@@ -1,0 +1,6 @@
+//! The routes against a real database, without a socket.
+
+mod bad_input;
+mod leases;
+mod probes;
+mod scene;

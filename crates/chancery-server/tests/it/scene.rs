@@ -1,0 +1,118 @@
+//! A host over a database of its own.
+
+use std::fs;
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{HeaderMap, Request, StatusCode};
+use axum::response::Response;
+use chancery_engine::loops::{Board, LOOPS};
+use chancery_server::{Host, router};
+use chancery_store::managed::{Env, Home, Secret, secrets};
+use chancery_store::{Role, Store};
+use chancery_testkit::{TestDb, repo_path};
+use serde_json::Value;
+use tokio::sync::watch;
+use tower::ServiceExt as _;
+
+pub(crate) struct Scene {
+    pub(crate) db: TestDb,
+    pub(crate) store: Store,
+    pub(crate) host: Host,
+    pub(crate) board: Arc<Board>,
+    pub(crate) token: String,
+    secret: Secret,
+    pub(crate) stop: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: StatusCode,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Value,
+}
+
+impl Scene {
+    pub(crate) async fn new() -> Self {
+        let db = TestDb::new().await;
+        let machine =
+            fs::read_to_string(repo_path("machines/job.yaml")).expect("the machine of jobs");
+        db.machine(&machine).await;
+        let folder = tempfile::tempdir().expect("a folder");
+        let home =
+            Home::resolve(Some(folder.path().join("home")), &Env::default()).expect("a home");
+        let secret = secrets::ensure_token(&home).expect("a token");
+        assert_eq!(secrets::ensure_token(&home).expect("the token"), secret, "it is kept");
+        let store = db.store(Role::App);
+        let board = Arc::new(Board::new(LOOPS.iter().map(|one| one.name)));
+        let (stop, asked) = watch::channel(false);
+        let host = Host::new(store.clone(), Arc::clone(&board), secret.clone(), asked);
+        let token = secret.expose().to_owned();
+        Self { db, store, host, board, token, secret, stop }
+    }
+
+    /// The same with other loops.
+    pub(crate) fn with_loops(self, board: Arc<Board>, asked: watch::Receiver<bool>) -> Self {
+        let host = Host::new(self.store.clone(), board, self.secret.clone(), asked);
+        Self { host, ..self }
+    }
+
+    /// A request with exactly these headers.
+    pub(crate) async fn send(&self, request: Request<Body>) -> Answer {
+        read(router(self.host.clone()).oneshot(request).await.expect("an answer")).await
+    }
+
+    pub(crate) fn request(&self, path: &str, body: impl Into<Body>) -> Request<Body> {
+        Request::post(path)
+            .header("authorization", format!("Bearer {}", self.token))
+            .header("content-type", "application/json")
+            .body(body.into())
+            .expect("a request")
+    }
+
+    /// A request as a worker makes it.
+    pub(crate) async fn post(&self, path: &str, body: &Value) -> Answer {
+        self.send(self.request(path, body.to_string())).await
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.send(Request::get(path).body(Body::empty()).expect("a request")).await
+    }
+}
+
+async fn read(response: Response) -> Answer {
+    let (parts, body) = response.into_parts();
+    let bytes = to_bytes(body, usize::MAX).await.expect("a body");
+    let body = serde_json::from_slice(&bytes).expect("every answer is JSON");
+    Answer { status: parts.status, headers: parts.headers, body }
+}
+
+impl Answer {
+    /// A problem document, whole.
+    #[track_caller]
+    pub(crate) fn is_problem(&self, status: u16, problem: &str) -> &Self {
+        assert_eq!(self.status.as_u16(), status, "{self:?}");
+        assert_eq!(self.headers["content-type"], "application/problem+json", "{self:?}");
+        assert_eq!(self.body["status"], status, "{self:?}");
+        assert_eq!(self.body["problem"], problem, "{self:?}");
+        assert!(self.body["title"].is_string() && self.body["type"].is_string(), "{self:?}");
+        self
+    }
+
+    /// A refusal in a problem document.
+    #[track_caller]
+    pub(crate) fn is_refusal(&self, status: u16, code: &str) -> &Self {
+        let problem = self.body["problem"].as_str().unwrap_or_default();
+        self.is_problem(status, problem);
+        assert_eq!(self.body["code"], code, "{self:?}");
+        assert_eq!(self.body["problems"][0]["code"], code, "{self:?}");
+        assert!(self.body["hint"].as_str().is_some_and(|hint| !hint.is_empty()), "{self:?}");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn is(&self, status: u16) -> &Self {
+        assert_eq!(self.status.as_u16(), status, "{self:?}");
+        self
+    }
+}
