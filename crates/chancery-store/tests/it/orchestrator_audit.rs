@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 
 use chancery_engine::audit::{self, Mismatch, Pins};
 use chancery_model::evidence;
+use chancery_store::Role;
 use serde_json::{Value, json};
 
+use crate::governance_world::problem;
 use crate::orchestrator_world::{Run, World};
 use crate::tamper::scene::every_way;
 use crate::tamper::{other, sealed};
@@ -51,13 +53,17 @@ async fn every_way_of_a_run_replays() {
     }
 }
 
-/// AUD-1: beside everything else that is evidence, runs and backup keys are counted and replayed.
+/// AUD-1: beside everything else that is evidence, runs, backup keys and findings are counted and replayed.
 #[tokio::test]
 async fn every_table_of_evidence_is_looked_at() {
     let world = World::new().await;
     every_way(&world.cutter).await;
     let run = world.started("alpha").await;
     world.drive(&run, "IG_closeout").await;
+    let machine = chancery_testkit::shipped().into_iter().find(|m| m.machine == "finding");
+    world.cutter.db.definition(&machine.expect("the machine of findings")).await;
+    let found = world.cutter.db.store(Role::App).fn_log_issue(&problem("a")).await;
+    found.expect("a finding");
     let report = world.cutter.audit().await;
     assert_eq!(report.mismatches, []);
     let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
