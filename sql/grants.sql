@@ -95,7 +95,7 @@ grant usage on schema internal, config, identity, event, fsm, iu, cutter_governa
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
-grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator, chancery_app;
+grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator;
 grant execute on function event.fn_retention_apply() to chancery_migrator, chancery_app;
 -- A backup reads every table and writes none. (Views of the same schemas are not the owner's to give.)
 do $backup$

@@ -51,17 +51,6 @@ impl Store {
         decode(pass)
     }
 
-    /// Makes the partitions of the days ahead; says how many.
-    ///
-    /// # Errors
-    /// When there is no answer.
-    pub async fn fn_ensure_partitions(&self, days_ahead: i32) -> Result<i32, Error> {
-        Ok(sqlx::query_scalar("select event.fn_ensure_partitions($1)")
-            .bind(days_ahead)
-            .fetch_one(&self.pool)
-            .await?)
-    }
-
     /// Drops the partitions that are older than their retention says.
     ///
     /// # Errors

@@ -1,10 +1,8 @@
 //! The heartbeat of one worker or loop.
 
-use chancery_store::Store;
 use chancery_store::governance::{Tick, Ticked};
+use chancery_store::{Error, Store};
 use serde_json::Value;
-
-use crate::Error;
 
 /// Says for one worker that it lives.
 #[derive(Debug, Clone)]
@@ -38,17 +36,18 @@ impl Pulse {
             metadata,
             principal: &self.principal,
         };
-        Ok(self.store.fn_heartbeat_tick(&tick).await?)
+        self.store.fn_heartbeat_tick(&tick).await
     }
 
-    /// The worker ends in good order and is not missed.
+    /// The worker ends in good order and is not missed. One that was silent until now stays a finding for somebody to look at.
     ///
     /// # Errors
-    /// The database's refusal when the worker is silent, or that it does not answer.
-    pub async fn end(self) -> Result<(), Error> {
-        self.store
-            .fn_heartbeat_deregister(&self.worker_class, &self.worker, &self.principal)
-            .await?;
-        Ok(())
+    /// That the database does not answer.
+    pub async fn end(&self) -> Result<(), Error> {
+        let Self { store, worker_class, worker, principal } = self;
+        match store.fn_heartbeat_deregister(worker_class, worker, principal).await {
+            Ok(_) | Err(Error::Refused(_)) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -18,8 +18,11 @@ use std::time::{Duration, Instant};
 
 use chancery_store::{Error, Store};
 use rand::Rng as _;
+use serde_json::json;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
+
+use crate::governance::Pulse;
 
 /// The principal as which the loops act. The release brings it along.
 pub const SERVICE: &str = "chancery";
@@ -29,6 +32,8 @@ const LEASE_SECONDS: i32 = 6;
 const LEASE: Duration = Duration::from_secs(6);
 /// A leader renews its lease so often, and others ask so often whether it is free.
 const ASK: Duration = Duration::from_secs(2);
+/// A leader says in the heartbeats that its loop lives, so often.
+const BEAT: Duration = Duration::from_secs(5);
 /// The first pause after an error, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// So long an ending loop tries to give its lease up.
@@ -56,6 +61,8 @@ impl Loops {
                 it: one,
                 store: store.clone(),
                 holder: holder.to_owned(),
+                pulse: Pulse::new(store.clone(), "loop", one.name, SERVICE),
+                beat_at: Instant::now(),
                 board: Arc::clone(&board),
                 leads_until: None,
                 ask_at: Instant::now(),
@@ -85,6 +92,9 @@ struct Runner {
     it: Loop,
     store: Store,
     holder: String,
+    /// The loop's sign of life, whoever leads it.
+    pulse: Pulse,
+    beat_at: Instant,
     board: Arc<Board>,
     /// By our own clock, counted from before we asked: never later than the database's.
     leads_until: Option<Instant>,
@@ -144,6 +154,12 @@ impl Runner {
             self.pass_at = Instant::now() + if done.more { Duration::ZERO } else { self.it.every };
             tick = Some(Tick { ok: true, leads: true, detail: done.detail });
         }
+        if let Some(Tick { leads: true, detail, .. }) = &tick
+            && self.beat_at <= Instant::now()
+        {
+            self.pulse.beat(true, &json!({ "holder": self.holder, "detail": detail })).await?;
+            self.beat_at = Instant::now() + BEAT;
+        }
         Ok(tick)
     }
 
@@ -174,7 +190,12 @@ impl Runner {
         if self.leads_until.is_none() {
             return;
         }
-        let end = self.store.fn_loop_lease(self.it.name, &self.holder, 0, SERVICE);
+        let end = async {
+            if self.leads() {
+                self.pulse.end().await?;
+            }
+            self.store.fn_loop_lease(self.it.name, &self.holder, 0, SERVICE).await
+        };
         if !matches!(tokio::time::timeout(FAREWELL, end).await, Ok(Ok(_))) {
             // It runs out by itself.
             tracing::debug!(loop.name = self.it.name, "the lease could not be given up");

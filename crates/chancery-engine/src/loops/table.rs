@@ -39,10 +39,17 @@ pub const LOOPS: &[Loop] = &[
     Loop { name: "sequencer", every: millis(150), pass: |store| Box::pin(sequence(store)) },
     Loop { name: "lease_expiry", every: millis(1000), pass: |store| Box::pin(expire(store)) },
     Loop { name: "partitions", every: hours(1), pass: |store| Box::pin(partitions(store)) },
+    Loop { name: "retention", every: hours(1), pass: |store| Box::pin(retention(store)) },
+    Loop { name: "silent_workers", every: millis(5_000), pass: |store| Box::pin(silent(store)) },
+    Loop { name: "event_lag", every: millis(60_000), pass: |store| Box::pin(lag(store)) },
+    Loop { name: "pending_events", every: millis(10_000), pass: |store| Box::pin(pending(store)) },
 ];
 
 /// So many events get their position in one pass; a bound for the length of its transaction.
 const EVENTS: i32 = 10_000;
+
+/// So many events that could not be emitted are tried again in one pass.
+const PENDING: i32 = 200;
 
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -67,4 +74,39 @@ async fn expire(store: &Store) -> Result<Done, Error> {
 /// Partitions of the days ahead are there before anybody needs them.
 async fn partitions(store: &Store) -> Result<Done, Error> {
     Ok(Done::now(format!("{} partitions made", store.fn_partitions_prepare(SERVICE).await?)))
+}
+
+/// What is older than the settings say goes, a partition at a time.
+async fn retention(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_retention_apply().await?;
+    for kept in &pass.kept {
+        tracing::info!(kept.partition, kept.why, "an old partition is still needed");
+    }
+    let detail = format!("{} partitions dropped, {} kept", pass.dropped.len(), pass.kept.len());
+    Ok(Done::now(detail))
+}
+
+/// EVT-3: a worker that says nothing for too long is a finding.
+async fn silent(store: &Store) -> Result<Done, Error> {
+    let check = store.fn_silent_check(SERVICE).await?;
+    Ok(Done::now(format!("{} workers fell silent", check.silent.len())))
+}
+
+/// EVT-5: the lag of the last minute joins the series, and a breach is a finding.
+async fn lag(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_event_lag_record(SERVICE).await?;
+    Ok(Done::now(format!(
+        "{} over their threshold, {} healed",
+        pass.breached.len(),
+        pass.healed.len()
+    )))
+}
+
+/// What could not be emitted is tried again.
+async fn pending(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_event_pending_retry(PENDING, SERVICE).await?;
+    Ok(Done::now(format!(
+        "{} emitted, {} wait, {} given up",
+        pass.emitted, pass.waiting, pass.dead
+    )))
 }

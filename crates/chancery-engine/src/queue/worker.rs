@@ -10,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::governance::Tick;
 use chancery_store::queue::{AckReport, JobOutcome, JobResult, LeasedJob};
 use rand::Rng as _;
 use serde::Serialize;
@@ -20,6 +19,7 @@ use uuid::Uuid;
 
 use super::executor::{Executor, Failure};
 use crate::Error;
+use crate::governance::Pulse;
 
 /// With nothing to do, the next look is ever later, up to this.
 const LONGEST_PAUSE: Duration = Duration::from_millis(500);
@@ -71,6 +71,7 @@ struct Held {
 /// A worker at work.
 pub struct Worker {
     store: Store,
+    pulse: Pulse,
     executor: Arc<dyn Executor>,
     settings: Settings,
     waiting: VecDeque<(LeasedJob, Instant)>,
@@ -93,7 +94,9 @@ impl std::fmt::Debug for Worker {
 
 impl Worker {
     pub fn new(store: Store, executor: Arc<dyn Executor>, settings: Settings) -> Self {
+        let Settings { class, worker, principal, .. } = &settings;
         Self {
+            pulse: Pulse::new(store.clone(), class, worker, principal),
             store,
             executor,
             settings,
@@ -158,14 +161,8 @@ impl Worker {
             Some((_, told)) => told,
             None => Tally::default(),
         };
-        let tick = Tick {
-            worker_class: &self.settings.class,
-            worker: &self.settings.worker,
-            ok: self.tally.failed == told.failed || self.tally.succeeded > told.succeeded,
-            metadata: &json!(self.tally),
-            principal: &self.settings.principal,
-        };
-        match self.store.fn_heartbeat_tick(&tick).await {
+        let ok = self.tally.failed == told.failed || self.tally.succeeded > told.succeeded;
+        match self.pulse.beat(ok, &json!(self.tally)).await {
             Ok(_) => {
                 self.beat = Some((Instant::now(), self.tally));
                 Ok(())
@@ -393,12 +390,8 @@ impl Worker {
         while Instant::now() < deadline + grace {
             match self.hand_over(&worker, &principal, &leases).await {
                 Ok(()) => {
-                    // Who ends in good order is not missed. Who was silent until now stays a finding for somebody to look at.
-                    let class = &self.settings.class;
-                    match self.store.fn_heartbeat_deregister(class, &worker, &principal).await {
-                        Ok(_) | Err(chancery_store::Error::Refused(_)) => return Ok(self.tally),
-                        Err(error) => return Err(error.into()),
-                    }
+                    self.pulse.end().await?;
+                    return Ok(self.tally);
                 }
                 Err(error) => self.bear(error).await?,
             }

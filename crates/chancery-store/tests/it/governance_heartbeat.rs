@@ -1,6 +1,6 @@
 //! Heartbeats: who is silent, and that nobody is well again without having recovered (EVT-3, UIG-5).
 
-use chancery_engine::governance::{Pulse, watch};
+use chancery_engine::governance::Pulse;
 use chancery_model::refusal::Code::{RE022, RE023, RI001, RI003, RI004};
 use chancery_store::governance::{IssueAnswer, IssueFilter, Tick, Ticked};
 use chancery_store::{Role, Store};
@@ -61,7 +61,7 @@ async fn a_tick_is_one_row() {
     assert_eq!(db.count("governance.system_issues").await, 0);
 
     // In good order: it is not missed afterwards, and ending twice is no error.
-    pulse.clone().end().await.expect("ended");
+    pulse.end().await.expect("ended");
     pulse.end().await.expect("ended before");
     clock_ahead(&db, "1 hour").await;
     assert_eq!(store.fn_silent_check("chancery").await.expect("a check").silent, []);
@@ -86,8 +86,8 @@ async fn silence_is_found_by_the_threshold_of_the_class() {
     }
     assert_eq!(store.fn_silent_check("chancery").await.expect("a check").silent, []);
     clock_ahead(&db, "61 seconds").await;
-    let seen = watch(&store, "chancery").await.expect("a round");
-    let found: Vec<&str> = seen.heartbeats.silent.iter().map(|w| w.worker_class.as_str()).collect();
+    let seen = store.fn_silent_check("chancery").await.expect("a check");
+    let found: Vec<&str> = seen.silent.iter().map(|w| w.worker_class.as_str()).collect();
     // A threshold that is no number is none: the default holds.
     assert_eq!(found, ["broken", "loop"]);
     for _ in 0..3 {
@@ -423,8 +423,8 @@ async fn ticks_touch_no_index() {
 #[tokio::test]
 async fn the_series_is_partitioned_by_day() {
     let (db, store) = governed().await;
-    watch(&store, "chancery").await.expect("a round");
-    watch(&store, "chancery").await.expect("another round makes nothing new");
+    store.fn_silent_check("chancery").await.expect("a check");
+    store.fn_silent_check("chancery").await.expect("another check makes nothing new");
     for table in ["queue.heartbeat_series", "event.consumer_delivery", "event.event_lag_series"] {
         let partitions = db
             .texts(&format!("select relid::regclass::text from pg_partition_tree('{table}') where isleaf order by 1"))
