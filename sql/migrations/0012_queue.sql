@@ -265,5 +265,6 @@ create type queue.leased_job as (
   trace_id text,
   correlation_id text,
   lease_until timestamptz,
+  priority integer,
   report jsonb
 );

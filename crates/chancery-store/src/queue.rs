@@ -75,6 +75,8 @@ pub struct LeasedJob {
     pub correlation_id: String,
     /// Microseconds since 1970, by the clock of the database.
     pub lease_until: i64,
+    /// Lower numbers go first.
+    pub priority: i32,
 }
 
 /// How a try ended.
@@ -289,7 +291,7 @@ impl Store {
         decode(answer)
     }
 
-    /// Leases up to so many due jobs to a worker, in the order in which they came.
+    /// Leases up to so many due jobs to a worker, the most urgent first, then in the order in which they came.
     ///
     /// # Errors
     /// The database's refusal.
@@ -562,10 +564,10 @@ impl Store {
 }
 
 const CLAIM: &str = "select job_id, job_no, lease_no, job_kind, attempt, payload_json, payload_ref, source_ref, target_ref, trace_id,
-        correlation_id, (extract(epoch from lease_until) * 1000000)::bigint as lease_until
+        correlation_id, (extract(epoch from lease_until) * 1000000)::bigint as lease_until, priority
    from queue.fn_job_claim($1, $2, $3, $4)";
 const TURN: &str = "select job_id, job_no, lease_no, job_kind, attempt, payload_json, payload_ref, source_ref, target_ref, trace_id,
-        correlation_id, (extract(epoch from lease_until) * 1000000)::bigint as lease_until, report
+        correlation_id, (extract(epoch from lease_until) * 1000000)::bigint as lease_until, priority, report
    from queue.fn_job_turn($1, $2, $3, $4, $5, $6, $7, $8)";
 
 /// Results as the door takes them: a list a column.
@@ -601,14 +603,15 @@ fn leased(row: &PgRow) -> Result<LeasedJob, sqlx::Error> {
         trace_id: row.try_get(9)?,
         correlation_id: row.try_get(10)?,
         lease_until: row.try_get(11)?,
+        priority: row.try_get(12)?,
     })
 }
 
-/// An update answers in the order of the table; work is done in the order in which it came.
+/// An update answers in the order of the table; work is done by urgency, and then in the order in which it came.
 fn in_order(
     jobs: impl Iterator<Item = Result<LeasedJob, sqlx::Error>>,
 ) -> Result<Vec<LeasedJob>, Error> {
     let mut jobs = jobs.collect::<Result<Vec<_>, _>>()?;
-    jobs.sort_unstable_by_key(|job| job.job_no);
+    jobs.sort_unstable_by_key(|job| (job.priority, job.job_no));
     Ok(jobs)
 }

@@ -39,7 +39,7 @@ begin
                 and c.state in ('queued', 'retry_waiting')
               order by c.scheduled_at, c.job_no limit v_left for update skip locked))
     returning q.job_id, q.job_no, q.lease_no, q.job_kind, q.attempts, q.payload_json, q.payload_ref, q.source_ref, q.target_ref, q.trace_id,
-              q.correlation_id, q.lease_until, null::jsonb;
+              q.correlation_id, q.lease_until, q.priority, null::jsonb;
     get diagnostics v_taken = row_count;
     v_left := v_left - v_taken;
   end loop;

@@ -10,7 +10,7 @@ use crate::queue_world::{Yard, done, failed};
 /// A job in each state that a row can stand in, a finished one, letters and a request.
 async fn at_work() -> Yard {
     let yard = Yard::new().await;
-    let ids = yard.dead("dead", 2).await;
+    let ids = yard.dead("dead", 3).await;
     yard.propose(Uuid::now_v7(), &ids[..1], 0).await.expect("a batch");
     for key in ["done", "retry", "leased", "progress", "queued", "cancelled"] {
         yard.put(key).await;
@@ -158,4 +158,89 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
         assert_eq!(attempt(&mut app, statement).await.as_deref(), Some(code), "{statement}");
     }
     assert_eq!(before, yard.db.fingerprint().await, "nothing changed");
+}
+
+/// FSM-5 for the queue: what is missing is refused by code, never by an error that only a programmer can read.
+#[tokio::test]
+async fn a_missing_argument_is_refused_by_code() {
+    let yard = at_work().await;
+    let letters = yard.db.texts("select job_id::text from queue.job_queue where state = 'dead_letter' order by state, job_no").await;
+    let letters: Vec<String> = letters.into_iter().flatten().collect();
+    let of =
+        |state: &str| format!("select job_id::text from queue.job_queue where state = '{state}'");
+    let (leased, queued) = (yard.db.text(&of("leased")).await, yard.db.text(&of("queued")).await);
+    let open =
+        yard.db.text("select dlq_replay_request_id::text from queue.dlq_replay_request").await;
+    let batch = yard.approved_batch(&[letters[1].parse().expect("an id")], 0).await;
+    let text = |value: &str| format!("'{value}'");
+    let list = |value: &str, kind: &str| format!("array['{value}']::{kind}[]");
+    let (person, key) = (["'pic_human'", "'desk'"].map(str::to_owned), text("k"));
+    let lists = [list(&leased, "uuid"), "array[1]".to_owned()];
+    let results = [&lists[..], &[list("succeeded", "text"), list("{}", "jsonb")]].concat();
+    let worker = ["'hall:1'", "'hall'"].map(str::to_owned);
+    let claim = ["'noop'", "5"].map(str::to_owned);
+    let why = |id: &str| vec![text(id), text("why")];
+    let seal = format!("array[decode('{}', 'hex')]", "01".repeat(64));
+    let calls: Vec<(&str, Vec<String>)> = vec![
+        (
+            "queue.fn_job_enqueue",
+            vec![
+                text(r#"[{"class": "noop", "kind": "t", "key": "new"}]"#),
+                text("desk"),
+                text("pic_human"),
+            ],
+        ),
+        ("queue.fn_job_claim", [&claim[..], &worker].concat()),
+        ("queue.fn_job_ack", [&worker[..], &results].concat()),
+        ("queue.fn_job_turn", [&claim[..], &worker, &results].concat()),
+        ("queue.fn_job_extend", [&worker[..], &lists].concat()),
+        ("queue.fn_job_release", [&worker[..], &lists].concat()),
+        ("queue.fn_job_cancel", [why(&queued), person.to_vec(), vec![key.clone()]].concat()),
+        ("queue.fn_dlq_replay_withdraw", [why(&open), person.to_vec(), vec![key.clone()]].concat()),
+        (
+            "queue.fn_dlq_replay_preview",
+            vec![text(&open), list(&letters[0], "uuid"), "0".to_owned()],
+        ),
+        (
+            "queue.fn_dlq_replay",
+            [
+                vec![text(&batch.0.batch_id.to_string()), text(&batch.1.to_string())],
+                person.to_vec(),
+            ]
+            .concat(),
+        ),
+        (
+            "queue.fn_dlq_replay_propose",
+            vec![
+                text(&Uuid::now_v7().to_string()),
+                list(&letters[2], "uuid"),
+                text("why"),
+                "0".to_owned(),
+                text("pic_human"),
+                text("petra"),
+                text(&yard.key("petra").to_string()),
+                seal,
+            ],
+        ),
+    ];
+    let before = yard.db.fingerprint().await;
+    let mut app = yard.db.connect(Role::App).await;
+    let mut found = Vec::new();
+    for (door, arguments) in calls {
+        let whole = format!("select {door}({})", arguments.join(", "));
+        assert_eq!(attempt(&mut app, &whole).await, None, "{whole}");
+        for n in 0..arguments.len() {
+            let mut arguments = arguments.clone();
+            arguments[n] = "null".to_owned();
+            let statement = format!("select {door}({})", arguments.join(", "));
+            match attempt(&mut app, &statement).await {
+                Some(state) if !state.starts_with('R') => {
+                    found.push(format!("{door} without argument {}: {state}", n + 1));
+                }
+                _ => {}
+            }
+        }
+    }
+    assert_eq!(found, Vec::<String>::new());
+    assert_eq!(before, yard.db.fingerprint().await, "everything was undone");
 }

@@ -32,6 +32,11 @@ async fn jobs_run_by_urgency_and_age_and_not_before_their_time() {
         }
     }
     assert_eq!(order, ["a", "b", "c", "d"]);
+    // Also inside of one claim.
+    yard.enqueue(&[with("f", 100, 0), with("e", 1, 0), with("g", 100, 0)]).await.expect("jobs");
+    let together = yard.claim(5).await;
+    let order: Vec<&str> = together.iter().map(|job| job.correlation_id.as_str()).collect();
+    assert_eq!(order, ["e", "f", "g"]);
     yard.later(59_990 - 1).await;
     assert_eq!(yard.claim(5).await, [], "a millisecond early");
     yard.later(1).await;

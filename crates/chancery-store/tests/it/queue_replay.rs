@@ -188,6 +188,8 @@ async fn a_batch_is_well_formed_and_capped() {
         assert_eq!((code, &facts["job_ids"]), (RE015, &json!([odd])));
         assert_eq!(facts["why"][odd.to_string()], "not_a_dead_letter");
     }
+    let nobody = ReplayProposal { principal: "nobody".to_owned(), ..good.clone() };
+    assert_eq!(codes(yard.store.fn_dlq_replay_propose(&nobody).await), [RI001]);
     // A person signs.
     let unsigned = ReplayProposal { key_id: None, signatures: None, ..good.clone() };
     assert_eq!(codes(yard.store.fn_dlq_replay_propose(&unsigned).await), [RI008]);

@@ -57,6 +57,7 @@ pub(crate) const RULES: &[&str] = &[
     "audit.evidence_def",
     "config.dot_config",
     "config.message",
+    "config.partitioned_table",
     "config.refusal",
     "cutter_governance.canonical_address_alias", // reserved: nobody writes it at all
     "event.event_consumer",
