@@ -61,6 +61,12 @@ grant select on approval.quorum_rule, approval.approval_kind to chancery_definer
 grant select, insert on approval.approval_request, approval.approval_vote, approval.approval_use, kb.revision, kb.revision_signature to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on orchestrator.run to chancery_definer;
 grant select, insert on orchestrator.backup_key to chancery_definer;
+grant select, insert, update on queue.retry_policy_registry, queue.executor_class_registry, queue.lane to chancery_definer;
+grant select, insert, delete, update (state, facet, seq, head_hash, scheduled_at, lease_no, lease_owner, lease_until, picked_at, attempts, failures, last_transition_at)
+  on queue.job_queue to chancery_definer;
+grant select, insert on queue.job_finished, queue.job_dead_letter to chancery_definer;
+grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, replay_job_id, outcome_jsonb, last_transition_at)
+  on queue.dlq_replay_request to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -74,7 +80,7 @@ grant select on orchestrator.run, orchestrator.backup_key, iu.source_document, i
 
 -- logins → schemas
 grant usage on schema cutter_governance to cutter_ro;
-grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, audit to
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, queue, governance, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -169,9 +175,23 @@ grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text
 grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
 grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
+-- The queue: one login serves jobs, whoever enqueues them; classes and policies are the operator's.
+grant execute on function
+  queue.fn_job_enqueue(jsonb, text, text), queue.fn_job_claim(text, integer, text, text),
+  queue.fn_job_ack(text, text, uuid[], integer[], text[], jsonb[]),
+  queue.fn_job_turn(text, integer, text, text, uuid[], integer[], text[], jsonb[]),
+  queue.fn_job_extend(text, text, uuid[], integer[]), queue.fn_job_release(text, text, uuid[], integer[]),
+  queue.fn_job_cancel(uuid, text, text, text, text, uuid, bytea), queue.fn_dead_letter_dismiss(uuid, text, text, text, text, uuid, bytea),
+  queue.fn_dlq_replay_preview(uuid, uuid[], integer), queue.fn_dlq_replay_propose(uuid, uuid[], text, integer, text, text, uuid, bytea[]),
+  queue.fn_dlq_replay(uuid, uuid, text, text), queue.fn_dlq_replay_withdraw(uuid, text, text, text, text, uuid, bytea)
+  to chancery_app;
+grant execute on function queue.fn_retry_policy_put(text, integer, bigint, numeric, bigint, numeric, text),
+  queue.fn_executor_class_put(text, text, integer, integer, boolean, text) to chancery_migrator;
+grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.v_dlq_replay_request, queue.v_executor_class, queue.v_queue_depth
+  to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
-  iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle() to chancery_owner;
+  iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished() to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
 grant execute on function internal.refuse(jsonb), internal.problem(text, jsonb) to chancery_owner;
 

@@ -29,13 +29,15 @@ const EXAMPLE: (&str, &str) =
     ("purchase_approval", include_str!("../../../machines/examples/purchase_approval.yaml"));
 
 /// The machines of the product itself.
-const PRODUCT: [(&str, &str); 6] = [
+const PRODUCT: [(&str, &str); 8] = [
     machine!("step"),
     machine!("task"),
     machine!("workflow_run"),
     machine!("cut_request"),
     machine!("orchestrator_run"),
     machine!("birth_permit"),
+    machine!("job"),
+    machine!("dlq_replay"),
 ];
 
 /// Name, kind, class.

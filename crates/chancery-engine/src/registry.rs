@@ -14,6 +14,8 @@ use crate::Error;
 const PRODUCT_MACHINES: &[(&str, &str)] = &[
     ("machines/cut_request.yaml", include_str!("../../../machines/cut_request.yaml")),
     ("machines/orchestrator_run.yaml", include_str!("../../../machines/orchestrator_run.yaml")),
+    ("machines/job.yaml", include_str!("../../../machines/job.yaml")),
+    ("machines/dlq_replay.yaml", include_str!("../../../machines/dlq_replay.yaml")),
 ];
 
 /// A machine file, parsed and expanded; it may still have findings.

@@ -64,6 +64,8 @@ const ROOMS: &[&str] = &[
     "approval",
     "kb",
     "orchestrator",
+    "queue",
+    "governance",
 ];
 
 impl Store {

@@ -48,6 +48,10 @@ begin
       v_outcome := case v_outcome when 'unchanged' then 'activated' else v_outcome end;
     end if;
   end if;
+  if p_definition ->> 'scope' = 'job' then
+    -- The edges of jobs are written out.
+    perform internal.generate_dispatchers();
+  end if;
   return jsonb_build_object(
     'machine', v_id, 'outcome', v_outcome,
     'active', (select m.active from fsm.state_machine_def m where m.state_machine_id = v_id),

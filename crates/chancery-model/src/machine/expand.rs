@@ -219,9 +219,13 @@ fn expand_transition(
 fn state_key(file: &File, code: &str, part: &str) -> String {
     let owner = match file.scope {
         Scope::Step | Scope::Task | Scope::WorkflowRun => "state",
-        Scope::CutRequest | Scope::OrchestratorRun | Scope::BirthPermit | Scope::Custom => {
-            &file.machine
-        }
+        Scope::CutRequest
+        | Scope::OrchestratorRun
+        | Scope::BirthPermit
+        | Scope::Job
+        | Scope::DlqReplay
+        | Scope::Finding
+        | Scope::Custom => &file.machine,
     };
     format!("{owner}.{code}.{part}")
 }
@@ -235,7 +239,10 @@ fn facet_key(file: &File, code: &str) -> String {
         | Scope::WorkflowRun
         | Scope::CutRequest
         | Scope::OrchestratorRun
-        | Scope::BirthPermit => format!("facet.{code}.label"),
+        | Scope::BirthPermit
+        | Scope::Job
+        | Scope::DlqReplay
+        | Scope::Finding => format!("facet.{code}.label"),
     }
 }
 

@@ -55,6 +55,12 @@ vocabulary! {
         OrchestratorRun = "orchestrator_run",
         /// A single-use permit to admit one object.
         BirthPermit = "birth_permit",
+        /// A piece of work in the queue.
+        Job = "job",
+        /// The proposal to run a dead job again.
+        DlqReplay = "dlq_replay",
+        /// A problem that somebody has to look at.
+        Finding = "finding",
         /// A machine of a user; its guards are rules in data, never functions.
         Custom = "custom",
     }

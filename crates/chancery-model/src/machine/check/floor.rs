@@ -69,7 +69,13 @@ fn derived_states(definition: &Definition, findings: &mut Vec<Finding>) {
     let is_floor = |code: &str| FLOOR.iter().any(|floor| floor.code == code);
     let must_derive = match definition.scope {
         Scope::Step | Scope::Task | Scope::WorkflowRun => true,
-        Scope::CutRequest | Scope::OrchestratorRun | Scope::BirthPermit | Scope::Custom => false,
+        Scope::CutRequest
+        | Scope::OrchestratorRun
+        | Scope::BirthPermit
+        | Scope::Job
+        | Scope::DlqReplay
+        | Scope::Finding
+        | Scope::Custom => false,
     };
     for state in definition.states.iter().filter(|state| !is_floor(&state.code)) {
         let code = &state.code;

@@ -1,0 +1,13 @@
+-- promise: the results of a worker are on record, each once; a late one changes nothing and stands in the report under "refused".
+-- callers: chancery_app (executor_worker)
+-- refuses with: RE007, RE008, RE018, RI001–RI004; in the report RE010 the lease is lost, RE011 no such job
+create or replace function queue.fn_job_ack(
+  p_worker text, p_principal text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[]
+) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform queue.require_worker(p_worker, p_principal);
+  return queue.ack(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details);
+end
+$$;

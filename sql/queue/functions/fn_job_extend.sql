@@ -1,0 +1,23 @@
+-- promise: the leases that are still the worker's last as long as a new one from now on; the jobs are in progress. Returns the ids of
+--          those; what is missing was lost, and its result will be refused.
+-- callers: chancery_app (executor_worker)
+-- arrow: leased → in_progress
+-- refuses with: RE018, RI001–RI004
+create or replace function queue.fn_job_extend(p_worker text, p_principal text, p_job_ids uuid[], p_lease_nos integer[]) returns uuid[]
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_now timestamptz := internal.now();
+  v_kept uuid[];
+begin
+  perform queue.require_worker(p_worker, p_principal);
+  with kept as (
+    update queue.job_queue q
+       set state = 'in_progress', lease_until = v_now + c.lease_seconds * interval '1 second', last_transition_at = v_now
+      from unnest(p_job_ids, p_lease_nos) g (job_id, lease_no), queue.executor_class_registry c
+     where q.job_id = g.job_id and q.lease_no = g.lease_no and q.lease_owner = p_worker and c.executor_class = q.executor_class
+    returning q.job_id)
+  select coalesce(array_agg(k.job_id), '{}') into v_kept from kept k;
+  return v_kept;
+end
+$$;

@@ -1,0 +1,57 @@
+-- Jobs move along the edges of their machine, also by hand. See internal/triggers.sql for what holds for every table.
+-- Once a statement, not once a row: a claim writes hundreds.
+drop trigger if exists only_by_the_doors on queue.job_queue;
+create trigger only_by_the_doors before insert or update or delete on queue.job_queue
+  for each statement execute function internal.refuse_other_logins('RS015');
+create or replace trigger job_is_born_queued before insert on queue.job_queue
+  for each row when (new.state <> 'queued' or new.seq <> 0 or new.lease_no <> 0) execute function internal.refuse_direct_write('RS015');
+create or replace trigger job_moves_along_edges before update of state on queue.job_queue
+  for each row when (old.state <> new.state and not fsm.is_job_edge(old.state, new.state)) execute function internal.refuse_direct_write('RS015');
+create or replace trigger job_facts_never_change
+  before update of job_id, job_no, executor_class, job_kind, state_machine_id, priority, max_attempts, payload_json, payload_ref, source_ref, target_ref,
+    idempotency_key, replay_request_id, causation_event_id, started_by, trace_id, correlation_id, created_at on queue.job_queue
+  for each row execute function internal.refuse_direct_write('RS015');
+drop trigger if exists job_leaves_when_done on queue.job_queue;
+create trigger job_leaves_when_done after delete on queue.job_queue referencing old table as gone
+  for each statement execute function queue.assert_finished();
+alter table queue.job_queue enable always trigger only_by_the_doors;
+alter table queue.job_queue enable always trigger job_is_born_queued;
+alter table queue.job_queue enable always trigger job_moves_along_edges;
+alter table queue.job_queue enable always trigger job_facts_never_change;
+alter table queue.job_queue enable always trigger job_leaves_when_done;
+-- What the log knows is tied to it at COMMIT. Constraint triggers cannot be replaced.
+drop trigger if exists job_state_equals_log on queue.job_queue;
+create constraint trigger job_state_equals_log after insert or update on queue.job_queue
+  deferrable initially deferred for each row when (new.seq > 0) execute function fsm.assert_log_job();
+alter table queue.job_queue enable always trigger job_state_equals_log;
+
+drop trigger if exists only_by_the_doors on queue.job_finished;
+create trigger only_by_the_doors before insert on queue.job_finished
+  for each statement execute function internal.refuse_other_logins('RS016');
+create or replace trigger is_append_only before update or delete on queue.job_finished
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table queue.job_finished enable always trigger only_by_the_doors;
+alter table queue.job_finished enable always trigger is_append_only;
+
+create or replace trigger only_by_the_doors before insert on queue.job_dead_letter
+  for each row when (current_user <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS016');
+create or replace trigger is_append_only before update or delete on queue.job_dead_letter
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table queue.job_dead_letter enable always trigger only_by_the_doors;
+alter table queue.job_dead_letter enable always trigger is_append_only;
+
+create or replace trigger request_is_born_by_the_door before insert on queue.dlq_replay_request
+  for each row when (current_user <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
+create or replace trigger request_facts_never_change
+  before update of dlq_replay_request_id, batch_id, batch_no, job_id, state_machine_id, reason, stagger_ms, started_by, trace_id, correlation_id, created_at, row_digest
+  on queue.dlq_replay_request
+  for each row execute function internal.refuse_direct_write('RS015');
+create or replace trigger request_is_never_deleted before delete on queue.dlq_replay_request
+  for each row execute function internal.refuse_direct_write('RS015');
+alter table queue.dlq_replay_request enable always trigger request_is_born_by_the_door;
+alter table queue.dlq_replay_request enable always trigger request_facts_never_change;
+alter table queue.dlq_replay_request enable always trigger request_is_never_deleted;
+drop trigger if exists request_state_equals_log on queue.dlq_replay_request;
+create constraint trigger request_state_equals_log after insert or update on queue.dlq_replay_request
+  deferrable initially deferred for each row execute function fsm.assert_log_dlq_replay();
+alter table queue.dlq_replay_request enable always trigger request_state_equals_log;
