@@ -29,7 +29,6 @@ impl Server {
         Ok(Self { cluster, _home: home })
     }
 
-
     /// A database of the cluster, whether it is there or not.
     ///
     /// # Errors

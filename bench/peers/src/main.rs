@@ -1,6 +1,7 @@
 //! Completed no-op jobs a second beside River and graphile_worker: same PostgreSQL, one run, interleaved rounds.
 
 mod graphile;
+mod ours;
 mod river;
 mod slice;
 mod system;
@@ -13,9 +14,10 @@ use clap::Parser;
 use serde_json::{Value, json};
 
 use crate::graphile::Graphile;
+use crate::ours::Ours;
 use crate::river::River;
 use crate::slice::{Slice, install, slice};
-use crate::system::{Mode, System as _, WORKERS};
+use crate::system::{Mode, System as _};
 
 /// Measures the queue beside its peers.
 #[derive(Debug, Parser)]
@@ -29,6 +31,9 @@ struct Arguments {
     /// Jobs a slice with batches.
     #[arg(long, default_value_t = 40_000)]
     batched_jobs: u64,
+    /// Only these systems, by their names.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
     /// One round with few jobs: shows that everything runs, measures nothing.
     #[arg(long)]
     quick: bool,
@@ -37,41 +42,66 @@ struct Arguments {
     json: PathBuf,
 }
 
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Contender {
+    Ours,
+    OursApart,
     Graphile,
     River,
 }
 
-impl Contender {
-    const ALL: [Self; 2] = [Self::Graphile, Self::River];
-
-    const fn name(self) -> &'static str {
-        match self {
-            Self::Graphile => Graphile::NAME,
-            Self::River => River::NAME,
+/// Calls a function that is generic over the system for the contender at hand.
+macro_rules! of {
+    ($contender:expr, $system:ident => $call:expr) => {
+        match $contender {
+            Contender::Ours => {
+                type $system = Ours<false>;
+                $call
+            }
+            Contender::OursApart => {
+                type $system = Ours<true>;
+                $call
+            }
+            Contender::Graphile => {
+                type $system = Graphile;
+                $call
+            }
+            Contender::River => {
+                type $system = River;
+                $call
+            }
         }
+    };
+}
+
+impl Contender {
+    const ALL: [Self; 4] = [Self::Ours, Self::OursApart, Self::Graphile, Self::River];
+
+    fn chosen(only: &[String]) -> Vec<Self> {
+        let chosen = |contender: &Self| {
+            only.is_empty() || only.iter().any(|name| name.eq_ignore_ascii_case(contender.name()))
+        };
+        Self::ALL.into_iter().filter(chosen).collect()
+    }
+
+    fn name(self) -> &'static str {
+        of!(self, S => S::NAME)
     }
 
     fn includes(self, mode: Mode) -> &'static str {
-        match self {
-            Self::Graphile => Graphile::includes(mode),
-            Self::River => River::includes(mode),
-        }
+        of!(self, S => S::includes(mode))
+    }
+
+    const fn is_peer(self) -> bool {
+        matches!(self, Self::Graphile | Self::River)
     }
 
     async fn install(self, server: &Server) -> Result<()> {
-        match self {
-            Self::Graphile => install::<Graphile>(server).await,
-            Self::River => install::<River>(server).await,
-        }
+        of!(self, S => Box::pin(install::<S>(server)).await)
     }
 
     async fn slice(self, server: &Server, mode: Mode, jobs: u64) -> Result<Slice> {
-        match self {
-            Self::Graphile => Box::pin(slice::<Graphile>(server, mode, jobs)).await,
-            Self::River => Box::pin(slice::<River>(server, mode, jobs)).await,
-        }
+        of!(self, S => Box::pin(slice::<S>(server, mode, jobs)).await)
     }
 }
 
@@ -83,7 +113,7 @@ async fn main() -> Result<()> {
     }
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
-    for contender in Contender::ALL {
+    for contender in Contender::chosen(&arguments.only) {
         contender.install(&server).await?;
     }
     let mut figures = Vec::new();
@@ -98,45 +128,56 @@ async fn main() -> Result<()> {
     Ok(())
 }
 
+/// Everybody in turn, round after round. Who goes first changes: a drift of the machine meets all of them.
 async fn measure(server: &Server, mode: Mode, arguments: &Arguments) -> Result<Value> {
     let jobs = match mode {
         Mode::Unbatched => arguments.unbatched_jobs,
         Mode::Batched => arguments.batched_jobs,
     };
-    let mut rounds: Vec<Vec<Slice>> = Contender::ALL.iter().map(|_| Vec::new()).collect();
+    let contenders = Contender::chosen(&arguments.only);
+    let mut rounds: Vec<Vec<Slice>> = contenders.iter().map(|_| Vec::new()).collect();
     for round in 0..arguments.rounds {
-        // Who goes first changes from round to round: a drift of the machine meets all of them.
-        for turn in 0..Contender::ALL.len() {
-            let who = (round + turn) % Contender::ALL.len();
-            rounds[who].push(Contender::ALL[who].slice(server, mode, jobs).await?);
+        for turn in 0..contenders.len() {
+            let who = (round + turn) % contenders.len();
+            rounds[who].push(contenders[who].slice(server, mode, jobs).await?);
         }
     }
-    tell(&format!("\n{} · {jobs} jobs · {WORKERS} workers", mode.name()));
+    let medians: Vec<Slice> = rounds.iter().map(|slices| median(slices)).collect();
+    let best_peer = contenders
+        .iter()
+        .zip(&medians)
+        .filter(|(contender, _)| contender.is_peer())
+        .map(|(_, slice)| slice.per_second)
+        .fold(0.0, f64::max);
+    tell(&format!("\n{} · {jobs} jobs · median of {} rounds", mode.name(), arguments.rounds));
     tell(&format!(
-        "{:<16} {:>9} {:>19} {:>9} {:>9} {:>10}  includes",
-        "system", "jobs/s", "lowest–highest", "commits", "WAL B", "filled/s"
+        "{:<16} {:>8} {:>15} {:>10} {:>8} {:>7} {:>9}  includes",
+        "system", "jobs/s", "lowest–highest", "/best peer", "commits", "WAL B", "filled/s"
     ));
     let mut systems = Vec::new();
-    for (contender, slices) in Contender::ALL.into_iter().zip(&rounds) {
-        let median = median(slices);
-        let speeds = slices.iter().map(|slice| slice.per_second);
-        let (low, high) = speeds
-            .fold((f64::MAX, 0.0_f64), |(low, high), speed| (low.min(speed), high.max(speed)));
+    for ((contender, slices), median) in contenders.into_iter().zip(&rounds).zip(&medians) {
+        let (low, high) = slices.iter().map(|slice| slice.per_second).fold(
+            (f64::MAX, 0.0_f64),
+            |(low, high), speed| (low.min(speed), high.max(speed)),
+        );
+        let ratio = median.per_second / best_peer;
         tell(&format!(
-            "{:<16} {:>9.0} {:>19} {:>9.3} {:>9.0} {:>10.0}  {}",
+            "{:<16} {:>8.0} {:>15} {:>10.2} {:>8.3} {:>7.0} {:>9.0}  {}",
             contender.name(),
             median.per_second,
             format!("{low:.0}–{high:.0}"),
+            ratio,
             median.commits_a_job,
             median.wal_bytes_a_job,
             median.filled_per_second,
             contender.includes(mode),
         ));
         systems.push(json!({
-            "system": contender.name(), "median": median, "rounds": slices, "includes": contender.includes(mode),
+            "system": contender.name(), "peer": contender.is_peer(), "ratio_to_best_peer": ratio, "median": median,
+            "rounds": slices, "includes": contender.includes(mode),
         }));
     }
-    Ok(json!({ "mode": mode.name(), "jobs": jobs, "workers": WORKERS, "systems": systems }))
+    Ok(json!({ "mode": mode.name(), "jobs": jobs, "systems": systems }))
 }
 
 /// The round in the middle by speed, whole: its other figures belong to it.

@@ -46,6 +46,7 @@ pub(crate) async fn slice<S: System>(server: &Server, mode: Mode, jobs: u64) -> 
 }
 
 async fn drain<S: System>(target: &Target, mode: Mode, jobs: u64) -> Result<Slice> {
+    S::adopt(target).await?;
     let filling = Instant::now();
     S::fill(target, jobs).await?;
     let filled = filling.elapsed();
@@ -87,7 +88,7 @@ async fn drain<S: System>(target: &Target, mode: Mode, jobs: u64) -> Result<Slic
 }
 
 fn template<S: System>() -> String {
-    format!("bench_{}", S::NAME.to_lowercase())
+    format!("bench_{}", S::NAME.to_lowercase().replace(' ', "_"))
 }
 
 async fn command(server: &Server, statement: &str) -> Result<()> {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use chancery_store::Target;
-use sqlx::postgres::{PgPool, PgPoolOptions};
+use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
 use tokio::sync::Notify;
 
 /// Workers at work at the same time, in every system and mode that leaves the choice.
@@ -45,6 +45,10 @@ pub(crate) trait System {
     fn includes(mode: Mode) -> &'static str;
     /// Tables and functions into an empty database.
     async fn install(target: &Target) -> Result<()>;
+    /// What a copy of that database needs before it can be used.
+    async fn adopt(_target: &Target) -> Result<()> {
+        Ok(())
+    }
     /// Puts jobs into the queue the fastest way the system offers.
     async fn fill(target: &Target, jobs: u64) -> Result<()>;
     async fn prepare(target: &Target, mode: Mode, done: Done) -> Result<Self::Ready>;
@@ -85,14 +89,18 @@ impl Done {
     }
 }
 
-/// A pool with all of its connections open. A peer gets the superuser, and no ping before each statement, which the pool
-/// would otherwise send.
+/// A peer's pool: as superuser.
 pub(crate) async fn open_pool(target: &Target, connections: u32) -> Result<PgPool> {
+    open_pool_as(target.admin_options(), connections).await
+}
+
+/// A pool with all of its connections open, and without the ping that pools otherwise send before each statement.
+pub(crate) async fn open_pool_as(options: PgConnectOptions, connections: u32) -> Result<PgPool> {
     let pool = PgPoolOptions::new()
         .min_connections(connections)
         .max_connections(connections)
         .test_before_acquire(false)
-        .connect_with(target.admin_options())
+        .connect_with(options)
         .await?;
     let mut open = Vec::new();
     for _ in 0..connections {
