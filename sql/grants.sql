@@ -32,6 +32,7 @@ set local role chancery_owner;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
+grant select on config.partitioned_table to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
@@ -39,6 +40,8 @@ grant select, insert, update (revoked_at, revoke_reason) on identity.signing_key
 grant select, insert on event.event_type_registry, event.event_outbox, event.event_position, event.event_sequenced,
   event.event_validation_audit to chancery_definer;
 grant select, insert, update on event.sequencer_cursor to chancery_definer;
+grant select, insert, update (position, reached, advanced_at) on event.event_consumer to chancery_definer;
+grant select, insert, delete on event.event_receipt to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
@@ -85,7 +88,8 @@ grant usage on schema internal, config, identity, event, fsm, iu, cutter_governa
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
-grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator;
+grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator, chancery_app;
+grant execute on function event.fn_retention_apply() to chancery_migrator, chancery_app;
 -- A backup reads every table and writes none. (Views of the same schemas are not the owner's to give.)
 do $backup$
 declare
@@ -114,6 +118,10 @@ grant execute on function
   fsm.fn_run_start(uuid, text, jsonb, text, text, text, jsonb, text, text, text, uuid, text, text, uuid, bytea),
   event.fn_sequence_events(integer)
   to chancery_app;
+-- Relays hand events on; a worker on another machine is woken by them, whatever its login.
+grant execute on function event.fn_consumer_read(text, integer), event.fn_consumer_advance(text, bigint, bigint, text) to chancery_app;
+grant execute on function event.fn_consumer_register(text, text, text, text, text, text), event.fn_event_receive(text, uuid[])
+  to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
 grant execute on function
   fsm.fn_machine_apply(jsonb, text, text, boolean),
@@ -192,6 +200,8 @@ grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(), queue.assert_finished() to chancery_owner;
+-- Partitions are made and dropped by the tables' owner.
+grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
 grant execute on function internal.refuse(jsonb), internal.problem(text, jsonb) to chancery_owner;
 
@@ -201,6 +211,7 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
 grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,
   cutter_governance.v_decision_backlog_sweep_log, cutter_governance.v_manifest_envelope, cutter_governance.v_manifest_unit_block,

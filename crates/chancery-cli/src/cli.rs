@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
-    run, worker,
+    relay, run, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -124,6 +124,9 @@ pub(crate) enum Command {
     /// Do what waits for an executor or a verifier, again and again
     #[command(after_help = worker::EXAMPLES)]
     Worker(worker::Worker),
+    /// Hand events on to NATS JetStream
+    #[command(after_help = relay::EXAMPLES)]
+    Relay(relay::Relay),
     /// Prove the log
     #[command(subcommand, after_help = "Example:\n  $ chancery audit verify")]
     Audit(audit::Command),
@@ -154,6 +157,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
+        Command::Relay(args) => Box::pin(relay::relay(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,
         Command::Completions(completions) => manual::completions(context, &completions),
         Command::Man(man) => manual::man(context, &man),

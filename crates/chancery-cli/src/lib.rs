@@ -5,6 +5,7 @@ mod config;
 mod failure;
 mod output;
 mod session;
+mod stop;
 
 mod approval;
 mod audit;
@@ -19,6 +20,7 @@ mod machine;
 mod manual;
 mod orchestrate;
 mod principal;
+mod relay;
 mod run;
 mod worker;
 

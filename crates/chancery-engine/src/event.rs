@@ -1,4 +1,11 @@
-//! The sequencer: gives every committed event its position.
+//! Events on their way: the sequencer gives every committed one its position, the relay hands it on, a worker is woken by it.
+
+pub mod relay;
+pub mod wake;
+
+mod nats;
+
+pub use nats::{Servers, Trouble, TroubleKind};
 
 use std::time::Duration;
 

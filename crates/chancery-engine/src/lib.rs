@@ -8,6 +8,7 @@ pub mod identity;
 pub mod iu;
 pub mod kb;
 pub mod orchestrator;
+pub mod queue;
 pub mod registry;
 pub mod run;
 

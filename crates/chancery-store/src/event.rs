@@ -16,6 +16,21 @@ pub struct Sequenced {
     pub more: bool,
 }
 
+/// What the retention did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Retained {
+    pub dropped: Vec<String>,
+    /// Old enough, and still needed.
+    pub kept: Vec<KeptPartition>,
+}
+
+/// A partition that stays, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptPartition {
+    pub partition: String,
+    pub why: String,
+}
+
 /// An event at its position.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct EventRow {
@@ -34,6 +49,27 @@ impl Store {
             .fetch_one(&self.pool)
             .await?;
         decode(pass)
+    }
+
+    /// Makes the partitions of the days ahead; says how many.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_ensure_partitions(&self, days_ahead: i32) -> Result<i32, Error> {
+        Ok(sqlx::query_scalar("select event.fn_ensure_partitions($1)")
+            .bind(days_ahead)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
+    /// Drops the partitions that are older than their retention says.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_retention_apply(&self) -> Result<Retained, Error> {
+        let report: Value =
+            sqlx::query_scalar("select event.fn_retention_apply()").fetch_one(&self.pool).await?;
+        decode(report)
     }
 
     /// Records that an event was refused, after the refused transaction rolled back.

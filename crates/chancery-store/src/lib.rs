@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod approval;
+pub mod consumer;
 pub mod cutter;
 pub mod event;
 pub mod fsm;
@@ -10,6 +11,7 @@ pub mod iu;
 pub mod kb;
 pub mod managed;
 pub mod orchestrator;
+pub mod queue;
 
 mod audit;
 mod bundle;

@@ -3,7 +3,7 @@
 -- arrow: queued, retry_waiting → leased
 -- refuses with: RE006 the class is unknown, RE018 the worker's name or the number, RI001–RI004
 create or replace function queue.fn_job_claim(p_executor_class text, p_limit integer, p_worker text, p_principal text) returns setof queue.leased_job
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 as $$
 begin
   perform queue.require_worker(p_worker, p_principal);

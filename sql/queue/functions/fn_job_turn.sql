@@ -5,7 +5,7 @@
 create or replace function queue.fn_job_turn(
   p_executor_class text, p_limit integer, p_worker text, p_principal text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[]
 ) returns setof queue.leased_job
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
 as $$
 declare
   v_report queue.leased_job;

@@ -196,20 +196,33 @@ fn kill_9(pid: i64) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-fn number<T: std::str::FromStr>(variable: &str, otherwise: T) -> T {
+pub(crate) fn number<T: std::str::FromStr>(variable: &str, otherwise: T) -> T {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 /// splitmix64: small, seeded, the same on every machine.
-struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
+    pub(crate) fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
     fn below(&mut self, limit: Duration) -> Duration {
+        limit.mul_f64(self.share())
+    }
+
+    pub(crate) fn below_number(&mut self, limit: usize) -> usize {
+        (self.share() * limit as f64) as usize
+    }
+
+    /// From 0 to 1.
+    fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         z ^= z >> 31;
-        limit.mul_f64((z >> 11) as f64 / (1_u64 << 53) as f64)
+        (z >> 11) as f64 / (1_u64 << 53) as f64
     }
 }

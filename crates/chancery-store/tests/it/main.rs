@@ -7,6 +7,7 @@ mod approval_world;
 mod archive;
 mod canonical;
 mod catalogue;
+mod consumer;
 mod cutter_by_hand;
 mod cutter_doors;
 mod cutter_nulls;

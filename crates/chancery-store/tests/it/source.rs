@@ -146,7 +146,6 @@ fn every_code_stands_in_a_test() {
 /// Doors that only SQL calls.
 const WITHOUT_BINDING: &[(&str, &str)] = &[
     ("fn_content_hash", "a word for SQL; Rust hashes for itself"),
-    ("fn_ensure_partitions", "called by the migrator's bundle and by fn_sequence_events"),
     ("fn_event_type_register", "called by fn_machine_apply and by the migrations of rooms"),
     ("fn_guard_register", "called by the migrations of the room that owns the guard"),
     ("fn_iu_birth_gate_layer1", "a trigger's"),

@@ -50,6 +50,8 @@ pub(crate) const RULES: &[&str] = &[
     "config.message",
     "config.refusal",
     "cutter_governance.canonical_address_alias", // reserved: nobody writes it at all
+    "event.event_consumer",
+    "event.event_receipt", // of what a receiver got ahead of its position, and forgets again
     "event.event_type_registry",
     "event.sequencer_cursor",
     "fsm.guard_def",

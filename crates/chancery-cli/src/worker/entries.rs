@@ -1,20 +1,16 @@
-//! `chancery worker`: does what waits for an executor or a verifier.
+//! `chancery worker --role`: does what waits for an executor or a verifier.
 //!
 //! Nothing is claimed beforehand. The phase itself is the claim: the database lets one worker do it and answers the others
 //! with what that one did. So a worker can die at any moment, and another one goes on.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use chancery_engine::{cutter as engine, orchestrator};
 use chancery_store::cutter::{EntryFilter, EntryReport, EntryRow};
 use chancery_store::orchestrator::RunReport;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use serde_json::{Value, json};
-use tokio::signal::unix::{SignalKind, signal};
-use tokio::sync::Notify;
 use uuid::Uuid;
 
 use crate::Context;
@@ -22,36 +18,15 @@ use crate::cutter::{self, Desk, look};
 use crate::entry::Rules;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Out, watched};
-
-pub(crate) const EXAMPLES: &str = "\
-An executor cuts what is approved, a verifier checks what is cut, each with the login and the key of its duty. Several \
-workers at once are safe: the database lets one of them do it and tells the others. Ctrl-C or SIGTERM ends a worker when its \
-entry is done.
-
-Example:
-  $ chancery worker --role executor --as executor
-  $ chancery worker --role verifier --as verifier --once";
+use crate::stop::Stop;
 
 /// So many entries are looked at in a pass.
 const BATCH: i64 = 1000;
 /// An entry that was refused is tried again, ever more rarely.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-#[derive(Debug, Args)]
-pub(crate) struct Worker {
-    /// The duty
-    #[arg(long, value_enum)]
-    role: Duty,
-    /// Do what waits now, then end
-    #[arg(long)]
-    once: bool,
-    /// How long to wait before looking again
-    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
-    interval: u64,
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Duty {
+pub(super) enum Duty {
     Executor,
     Verifier,
 }
@@ -80,31 +55,35 @@ impl Duty {
     }
 }
 
-pub(crate) async fn worker(context: &mut Context, args: &Worker) -> Result<Outcome, Failure> {
-    let desk = Desk::open(context, args.role.at_the_desk()).await?;
+pub(super) async fn work(
+    context: &mut Context,
+    duty: Duty,
+    once: bool,
+    interval: Duration,
+) -> Result<Outcome, Failure> {
+    let desk = Desk::open(context, duty.at_the_desk()).await?;
     let stop = Stop::on_signals()?;
-    let interval = Duration::from_secs(args.interval);
     let mut bench = Bench {
         out: context.out.clone(),
-        duty: args.role,
+        duty,
         desk,
         stop,
         interval,
         held: HashMap::new(),
         tally: Tally::default(),
     };
-    if !args.once {
+    if !once {
         bench.out.note(&format!(
             "{} {} is at work and looks every {} s; Ctrl-C ends it",
-            args.role.name(),
+            duty.name(),
             bench.desk.actor.principal,
-            args.interval
+            interval.as_secs()
         ));
     }
-    bench.work(args.once).await?;
+    bench.work(once).await?;
     let Tally { done, refused, failed } = bench.tally;
     bench.out.note(&format!("{done} done, {refused} refused, {failed} failed"));
-    Ok(match (args.once, failed, refused) {
+    Ok(match (once, failed, refused) {
         (false, ..) | (true, 0, 0) => Outcome::Done,
         (true, 0, _) => Outcome::Refused,
         (true, ..) => Outcome::Failed,
@@ -303,46 +282,4 @@ impl Bench {
 /// The run of the orchestrator that drives an entry.
 fn run_of(entry: &EntryRow) -> Option<&str> {
     entry.payload["orchestrator_run"].as_str()
-}
-
-/// Whether somebody asked the worker to end: SIGTERM, or Ctrl-C. Asked twice, it ends at once; the database finishes the
-/// statement or forgets it.
-struct Stop {
-    asked: Arc<AtomicBool>,
-    wake: Arc<Notify>,
-}
-
-impl Stop {
-    fn on_signals() -> Result<Self, Failure> {
-        let listen = |kind| {
-            signal(kind).map_err(|error| Failure::Failed(format!("no signal handler: {error}")))
-        };
-        let (mut terminate, mut interrupt) =
-            (listen(SignalKind::terminate())?, listen(SignalKind::interrupt())?);
-        let stop = Self { asked: Arc::default(), wake: Arc::default() };
-        let (asked, wake) = (Arc::clone(&stop.asked), Arc::clone(&stop.wake));
-        tokio::spawn(async move {
-            loop {
-                tokio::select! {
-                    _ = terminate.recv() => {}
-                    _ = interrupt.recv() => {}
-                }
-                if asked.swap(true, Ordering::Relaxed) {
-                    std::process::exit(130);
-                }
-                wake.notify_one();
-            }
-        });
-        Ok(stop)
-    }
-
-    fn asked(&self) -> bool {
-        self.asked.load(Ordering::Relaxed)
-    }
-
-    async fn wait(&self) {
-        while !self.asked() {
-            self.wake.notified().await;
-        }
-    }
 }

@@ -1,0 +1,71 @@
+//! `chancery worker --class`: leases jobs, has them done, reports.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use chancery_engine::queue::{self, Command, Executor, Noop, Settings};
+use chancery_store::{Role, Store};
+use uuid::Uuid;
+
+use super::Worker;
+use crate::Context;
+use crate::failure::{Failure, Outcome};
+use crate::session::Session;
+use crate::stop::Stop;
+
+/// The service that comes with every database; it may do jobs and nothing that a person has to decide.
+const HOST: &str = "chancery";
+
+pub(super) async fn work(
+    context: &mut Context,
+    class: &str,
+    args: &Worker,
+) -> Result<Outcome, Failure> {
+    let session = Session::open(context).await?;
+    let store = session.store(Role::App).await?;
+    let lease = lease_of(&store, class).await?;
+    let executor: Arc<dyn Executor> = match class {
+        "command" => Arc::new(Command::new(args.allow.iter().cloned().collect(), lease * 12)),
+        "noop" => Arc::new(Noop),
+        _ => {
+            return Err(Failure::Usage(format!(
+                "this binary brings no executor of class {class} along; a worker in any language can serve it over the lease protocol of `chancery serve`"
+            )));
+        }
+    };
+    let worker = args.name.clone().unwrap_or_else(|| {
+        format!("{class}-{}-{}", std::process::id(), &Uuid::now_v7().simple().to_string()[20..])
+    });
+    let settings = Settings {
+        class: class.to_owned(),
+        worker: worker.clone(),
+        principal: context.config.principal.clone().unwrap_or_else(|| HOST.to_owned()),
+        concurrency: usize::try_from(args.concurrency).unwrap_or(1),
+        prefetch: usize::try_from(args.prefetch).unwrap_or(0),
+        lease,
+        once: args.once,
+        grace: Duration::from_secs(args.grace),
+    };
+    let stop = Stop::on_signals()?;
+    if !args.once {
+        context.out.note(&format!("{worker} is at work on class {class}; Ctrl-C ends it"));
+    }
+    let tally = queue::Worker::new(store, executor, settings).run(stop.wait()).await?;
+    context.out.answer(&tally, || {
+        format!(
+            "{} done, {} failed, {} too late, {} given back",
+            tally.succeeded, tally.failed, tally.late, tally.released
+        )
+    })?;
+    Ok(Outcome::Done)
+}
+
+async fn lease_of(store: &Store, class: &str) -> Result<Duration, Failure> {
+    let classes = store.executor_classes().await?;
+    let known = classes.iter().find(|known| known.executor_class == class && known.active);
+    let known = known.ok_or_else(|| {
+        let names: Vec<&str> = classes.iter().map(|known| known.executor_class.as_str()).collect();
+        Failure::Usage(format!("there is no active class {class}; there are {}", names.join(", ")))
+    })?;
+    Ok(Duration::from_secs(u64::from(known.lease_seconds.unsigned_abs())))
+}

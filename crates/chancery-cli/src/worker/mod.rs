@@ -1,0 +1,76 @@
+//! `chancery worker`: does work that waits, under a duty of the cutter or for an executor class of the queue.
+
+mod entries;
+mod jobs;
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::Context;
+use crate::failure::{Failure, Outcome};
+
+pub(crate) const EXAMPLES: &str = "\
+With --class, a worker leases jobs of the queue, keeps the leases while it works, and reports. With --role, it does what the \
+cutter has waiting: an executor cuts what is approved, a verifier checks what is cut, each with the login and the key of its duty. \
+Several workers at once are safe: the database gives each job and each entry to one of them. Ctrl-C or SIGTERM ends a worker in good \
+order: what runs is finished and reported, what was not started is given back.
+
+Example:
+  $ chancery worker --class noop
+  $ chancery worker --class command --allow report=/usr/local/bin/report --concurrency 4
+  $ chancery worker --role executor --as executor
+  $ chancery worker --role verifier --as verifier --once";
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("work").required(true).args(["class", "role"]))]
+pub(crate) struct Worker {
+    /// An executor class of the queue
+    #[arg(long, value_name = "NAME")]
+    class: Option<String>,
+    /// A duty of the cutter
+    #[arg(long, value_enum)]
+    role: Option<entries::Duty>,
+    /// Do what waits now, then end
+    #[arg(long)]
+    once: bool,
+    /// With --role: how long to wait before looking again
+    #[arg(long, value_name = "SECONDS", default_value_t = 2, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    interval: u64,
+    /// With --class: so many jobs at the same time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u64).range(1..=1000))]
+    concurrency: u64,
+    /// With --class: so many jobs are leased ahead
+    #[arg(long, value_name = "N", default_value_t = 32, value_parser = clap::value_parser!(u64).range(0..=4000))]
+    prefetch: u64,
+    /// With --class: the worker's name, which leases are given to; one of its own by default
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// With --class command: a program that jobs may call by this name; may be given several times
+    #[arg(long, value_name = "NAME=PATH", value_parser = allowed)]
+    allow: Vec<(String, PathBuf)>,
+    /// With --class: so long running jobs may take once the worker was asked to end
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
+    grace: u64,
+}
+
+fn allowed(text: &str) -> Result<(String, PathBuf), String> {
+    let (name, path) = text.split_once('=').ok_or("expected NAME=PATH")?;
+    let path = PathBuf::from(path);
+    if name.is_empty() || !path.is_absolute() {
+        return Err("expected a name and the absolute path of a program".to_owned());
+    }
+    Ok((name.to_owned(), path))
+}
+
+pub(crate) async fn worker(context: &mut Context, args: &Worker) -> Result<Outcome, Failure> {
+    match (&args.class, args.role) {
+        (Some(class), _) => jobs::work(context, class, args).await,
+        (None, Some(duty)) => {
+            let interval = Duration::from_secs(args.interval);
+            Box::pin(entries::work(context, duty, args.once, interval)).await
+        }
+        (None, None) => Err(Failure::Usage("name --class or --role".to_owned())),
+    }
+}

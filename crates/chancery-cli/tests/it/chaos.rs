@@ -1,0 +1,177 @@
+//! Workers that are killed and stopped at random: every job is done once, or lies in the dead letters with its reason.
+
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+use crate::crash::{Random, number};
+use crate::place::{Place, run_it};
+
+const WORKERS: usize = 8;
+const LEASE: Duration = Duration::from_secs(2);
+
+/// EVT-3: SIGKILL and SIGSTOP of workers and of the host, at random moments.
+#[test]
+fn every_job_is_done_once_or_dead_with_its_reason() {
+    let jobs: i64 = number("CHANCERY_TEST_JOBS", 3_000);
+    let seed = number("CHANCERY_TEST_SEED", 5);
+    println!("{jobs} jobs, seed {seed}");
+    let place = Place::new();
+    place.done(&["db", "start"]);
+    let operator = |sql: &str| {
+        place.done(&["db", "psql", "--role", "chancery_migrator", "--", "-Atqc", sql]);
+    };
+    operator("select queue.fn_retry_policy_put('quick', 8, 50, 2, 1000, 0.2, 'For a test.')");
+    operator("select queue.fn_executor_class_put('noop', 'quick', 2, 1000, true, 'For a test.')");
+    enqueue(&place, jobs);
+
+    let mut crew = Crew::new(&place, Random::seeded(seed));
+    let deadline = Instant::now()
+        + Duration::from_secs(60)
+        + Duration::from_millis(10) * u32::try_from(jobs).expect("a number");
+    while place
+        .superuser("select count(*) from queue.job_queue where state <> 'dead_letter'")
+        .trim()
+        != "0"
+    {
+        assert!(Instant::now() < deadline, "jobs are left: {}", left(&place));
+        crew.trouble();
+    }
+    let late = crew.dismiss();
+    println!("{} killed, {} stopped, {late} results too late", crew.killed, crew.stopped);
+    assert!(crew.killed > 0 && crew.stopped > 0 && late > 0, "the trouble was none");
+
+    let fated = (1..=jobs).filter(|n| n % 97 == 0).count();
+    let facts = place.superuser(
+        "select (select count(*) from queue.job_finished), (select count(distinct job_id) from queue.job_finished),
+                (select count(*) from queue.job_dead_letter), (select count(*) from queue.job_dead_letter where classification = 'permanent'),
+                (select count(*) from queue.job_dead_letter d join queue.job_queue q using (job_id) where q.state = 'dead_letter' and q.seq = 2),
+                (select count(*) from queue.job_dead_letter where classification <> 'permanent' and attempts < max_attempts)",
+    );
+    let facts: Vec<i64> = facts.trim().split('|').map(|n| n.parse().expect("a number")).collect();
+    let [finished, distinct, dead, permanent, logged, given_up_early] = facts[..] else {
+        panic!("{facts:?}")
+    };
+    assert_eq!(finished, distinct, "no job is done twice");
+    assert_eq!(finished + dead, jobs, "no job is lost");
+    assert_eq!(permanent, i64::try_from(fated).expect("a number"), "what cannot work is dead");
+    assert_eq!((logged, given_up_early), (dead, 0), "each death is in the log, after its last try");
+    assert_eq!(place.json(&["audit", "verify"])["ok"], true);
+}
+
+/// Some fail once, some for good, all take their time: whoever is killed has something in hand.
+fn enqueue(place: &Place, jobs: i64) {
+    let sql = format!(
+        "do $$ begin
+           for b in 0..({jobs} - 1) / 5000 loop
+             perform queue.fn_job_enqueue((
+               select jsonb_agg(jsonb_build_object('class', 'noop', 'kind', 'chaos', 'key', 'chaos-' || n, 'priority', 100 + n % 2, 'payload',
+                        jsonb_build_object('sleep_ms', 10 + n % 20, 'fail_attempts', (n % 50 = 0)::int, 'fail_for_good', n % 97 = 0)))
+                 from generate_series(b * 5000 + 1, least((b + 1) * 5000, {jobs})) n), 'chancery', 'system');
+           end loop;
+         end $$"
+    );
+    place.done(&["db", "psql", "--role", "chancery_app", "--", "-Atqc", &sql]);
+}
+
+fn left(place: &Place) -> String {
+    place.superuser("select state, count(*), min(scheduled_at), min(lease_until), now() from queue.job_queue group by state")
+}
+
+/// Workers, and what is done to them.
+struct Crew<'a> {
+    place: &'a Place,
+    random: Random,
+    workers: Vec<Member>,
+    hired: usize,
+    killed: usize,
+    stopped: usize,
+}
+
+struct Member {
+    child: Child,
+    stopped: Option<Instant>,
+}
+
+impl<'a> Crew<'a> {
+    fn new(place: &'a Place, random: Random) -> Self {
+        let mut crew = Self { place, random, workers: Vec::new(), hired: 0, killed: 0, stopped: 0 };
+        for _ in 0..WORKERS {
+            let member = crew.hire();
+            crew.workers.push(member);
+        }
+        crew
+    }
+
+    fn hire(&mut self) -> Member {
+        self.hired += 1;
+        let name = format!("w{}", self.hired);
+        let args = [
+            "worker",
+            "--class",
+            "noop",
+            "--concurrency",
+            "8",
+            "--prefetch",
+            "32",
+            "--name",
+            &name,
+        ];
+        let mut command = self.place.command(&[&args[..], &["--json"]].concat());
+        let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        Member { child: child.expect("a worker"), stopped: None }
+    }
+
+    /// One worker is killed and replaced, or stopped until its leases are long over; then it goes on as if nothing had happened.
+    fn trouble(&mut self) {
+        for member in &mut self.workers {
+            if member.stopped.is_some_and(|since| since.elapsed() > LEASE * 3) {
+                send(&member.child, "-CONT");
+                member.stopped = None;
+            }
+        }
+        let chosen = self.random.below_number(WORKERS);
+        if self.workers[chosen].stopped.is_some() {
+            return;
+        }
+        if self.random.below_number(2) == 0 {
+            send(&self.workers[chosen].child, "-KILL");
+            self.workers[chosen].child.wait().expect("a worker that is no more");
+            self.workers[chosen] = self.hire();
+            self.killed += 1;
+        } else {
+            send(&self.workers[chosen].child, "-STOP");
+            self.workers[chosen].stopped = Some(Instant::now());
+            self.stopped += 1;
+        }
+    }
+
+    /// Everybody goes home in good order. Says how many results came too late.
+    fn dismiss(&mut self) -> u64 {
+        let mut late = 0;
+        for member in self.workers.drain(..) {
+            send(&member.child, "-CONT");
+            send(&member.child, "-TERM");
+            let output = member.child.wait_with_output().expect("a worker that ends");
+            assert!(output.status.success(), "{output:?}");
+            let tally: Value = serde_json::from_slice(&output.stdout).expect("a tally");
+            late += tally["late"].as_u64().expect("a number");
+        }
+        late
+    }
+}
+
+impl Drop for Crew<'_> {
+    fn drop(&mut self) {
+        for member in &mut self.workers {
+            // A failed test leaves nobody behind.
+            drop(member.child.kill());
+            drop(member.child.wait());
+        }
+    }
+}
+
+fn send(child: &Child, signal: &str) {
+    run_it(Command::new("kill").args([signal, &child.id().to_string()]));
+}
