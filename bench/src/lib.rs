@@ -1,6 +1,6 @@
 //! What every benchmark here stands on: a cluster of its own with default durability, and the server's own counters.
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use chancery_store::Target;
 use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
 use sqlx::{ConnectOptions as _, Connection as _};
@@ -27,6 +27,14 @@ impl Server {
         let cluster = Cluster::open(resolved, binaries, Options::default())?;
         cluster.start()?;
         Ok(Self { cluster, _home: home })
+    }
+
+    /// The process number of the server.
+    ///
+    /// # Errors
+    /// When it is not running.
+    pub fn pid(&self) -> Result<i32> {
+        Ok(self.cluster.status()?.running.context("the benchmark's cluster runs")?.pid)
     }
 
     /// A database of the cluster, whether it is there or not.

@@ -1,5 +1,6 @@
 //! Completed no-op jobs a second beside River and graphile_worker: same PostgreSQL, one run, interleaved rounds.
 
+mod cpu;
 mod graphile;
 mod ours;
 mod river;
@@ -45,7 +46,7 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Contender {
     Ours,
-    OursApart,
+    OursBare,
     Graphile,
     River,
 }
@@ -58,7 +59,7 @@ macro_rules! of {
                 type $system = Ours<false>;
                 $call
             }
-            Contender::OursApart => {
+            Contender::OursBare => {
                 type $system = Ours<true>;
                 $call
             }
@@ -75,7 +76,7 @@ macro_rules! of {
 }
 
 impl Contender {
-    const ALL: [Self; 4] = [Self::Ours, Self::OursApart, Self::Graphile, Self::River];
+    const ALL: [Self; 4] = [Self::Ours, Self::OursBare, Self::Graphile, Self::River];
 
     fn chosen(only: &[String]) -> Vec<Self> {
         let chosen = |contender: &Self| {
@@ -151,24 +152,34 @@ async fn measure(server: &Server, mode: Mode, arguments: &Arguments) -> Result<V
         .fold(0.0, f64::max);
     tell(&format!("\n{} · {jobs} jobs · median of {} rounds", mode.name(), arguments.rounds));
     tell(&format!(
-        "{:<16} {:>8} {:>15} {:>10} {:>8} {:>7} {:>9}  includes",
-        "system", "jobs/s", "lowest–highest", "/best peer", "commits", "WAL B", "filled/s"
+        "{:<16} {:>8} {:>15} {:>10} {:>8} {:>7} {:>9} {:>9} {:>9}  includes",
+        "system",
+        "jobs/s",
+        "lowest–highest",
+        "/best peer",
+        "commits",
+        "WAL B",
+        "server µs",
+        "client µs",
+        "filled/s"
     ));
     let mut systems = Vec::new();
     for ((contender, slices), median) in contenders.into_iter().zip(&rounds).zip(&medians) {
-        let (low, high) = slices.iter().map(|slice| slice.per_second).fold(
-            (f64::MAX, 0.0_f64),
-            |(low, high), speed| (low.min(speed), high.max(speed)),
-        );
+        let (low, high) = slices
+            .iter()
+            .map(|slice| slice.per_second)
+            .fold((f64::MAX, 0.0_f64), |(low, high), speed| (low.min(speed), high.max(speed)));
         let ratio = median.per_second / best_peer;
         tell(&format!(
-            "{:<16} {:>8.0} {:>15} {:>10.2} {:>8.3} {:>7.0} {:>9.0}  {}",
+            "{:<16} {:>8.0} {:>15} {:>10.2} {:>8.3} {:>7.0} {:>9.1} {:>9.1} {:>9.0}  {}",
             contender.name(),
             median.per_second,
             format!("{low:.0}–{high:.0}"),
             ratio,
             median.commits_a_job,
             median.wal_bytes_a_job,
+            median.server_us_a_job,
+            median.client_us_a_job,
             median.filled_per_second,
             contender.includes(mode),
         ));

@@ -1,67 +1,63 @@
-//! Our own queue, through its doors and as the login that workers have.
+//! Our own queue, as the login that workers have: by the product's worker, and by its doors alone.
 
-use anyhow::{Context as _, Result};
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::Result;
+use chancery_engine::queue::{Answer, Executor, Settings, Worker};
 use chancery_engine::registry;
+use chancery_store::queue::{JobOutcome, JobResult, LeasedJob, NewJob};
 use chancery_store::{Role, Store, Target};
-use serde_json::{Value, json};
-use sqlx::postgres::{PgPool, PgRow};
-use sqlx::{Executor as _, Row as _};
+use serde_json::json;
+use tokio::sync::watch;
 use tokio::task::JoinSet;
-use uuid::Uuid;
 
-use crate::system::{Done, Mode, System, WORKERS, open_pool_as};
+use crate::system::{Done, Mode, System, WORKERS};
 
-/// The product's worker: one call records results and leases what is next. `APART` has two calls for that, as the peers do.
+/// The product's worker; with `BARE`, a loop around its door that does nothing else, to tell the two apart.
 #[derive(Debug)]
-pub(crate) struct Ours<const APART: bool>;
+pub(crate) struct Ours<const BARE: bool>;
 
 pub(crate) struct Ready {
-    pool: PgPool,
-    batch: i32,
+    store: Store,
+    mode: Mode,
     done: Done,
 }
 
 pub(crate) struct Running {
-    pool: PgPool,
+    store: Store,
+    stop: watch::Sender<bool>,
     workers: JoinSet<Result<()>>,
 }
 
 /// Jobs that one call puts in.
 const FILL: u64 = 5_000;
 
-/// Jobs that one call leases and reports on in batched mode.
-const BATCH: i32 = 500;
+/// Jobs that a worker leases ahead in batched mode.
+const BATCH: usize = 500;
 
+const CLASS: &str = "noop";
 /// The release's own service principal, which hosts loops and workers.
 const PRINCIPAL: &str = "chancery";
 
-const CLAIM: &str =
-    "select job_id, lease_no, report from queue.fn_job_claim('noop', $1, $2, 'chancery')";
-const ACK: &str = "select queue.fn_job_ack($1, 'chancery', $2, $3, $4, $5)";
-const TURN: &str = "select job_id, lease_no, report \
-                    from queue.fn_job_turn('noop', $1, $2, 'chancery', $3, $4, $5, $6)";
-
-impl<const APART: bool> System for Ours<APART> {
-    const NAME: &'static str = if APART { "Chancery apart" } else { "Chancery" };
+impl<const BARE: bool> System for Ours<BARE> {
+    const NAME: &'static str = if BARE { "Chancery doors" } else { "Chancery" };
     const UNFINISHED: &'static str = "select exists (select from queue.job_queue)";
     type Ready = Ready;
     type Running = Running;
 
     fn includes(mode: Mode) -> &'static str {
-        match (mode, APART) {
+        match (mode, BARE) {
             (Mode::Unbatched, false) => {
-                "8 workers, each call records one result and leases one job; leases with fencing tokens, retry policy, identity \
-                 of the caller checked at each call; a finished job's row moves to job_finished and stays"
-            }
-            (Mode::Unbatched, true) => {
-                "as Chancery, but one call leases a job and another records its result: as many round trips as graphile_worker"
+                "8 workers, each call records one result and leases one job; fencing tokens, retry policy, the caller's identity \
+                 checked at each call; a finished job's row moves to job_finished and stays for the retention"
             }
             (Mode::Batched, false) => {
-                "8 workers, each call records 500 results and leases 500 jobs; no polling while there is work; the same checks; \
-                 a finished job's row moves to job_finished and stays"
+                "8 workers, each leases 500 jobs ahead and records results in the call that leases the next; the same checks; a \
+                 finished job's row moves to job_finished and stays for the retention"
             }
-            (Mode::Batched, true) => {
-                "as Chancery, but one call leases 500 jobs and another records their results"
+            (Mode::Unbatched | Mode::Batched, true) => {
+                "as Chancery, but a bare loop around fn_job_turn instead of the product's worker"
             }
         }
     }
@@ -80,144 +76,129 @@ impl<const APART: bool> System for Ours<APART> {
     }
 
     async fn fill(target: &Target, jobs: u64) -> Result<()> {
-        let pool = open_pool_as(target.options(Role::App)?, 1).await?;
+        let store = Store::open(target, Role::App)?;
         let mut next = 0;
         while next < jobs {
             let until = (next + FILL).min(jobs);
-            let batch: Vec<Value> = (next..until)
-                .map(|num| json!({ "class": "noop", "kind": "noop", "key": num.to_string(), "payload": { "num": num } }))
+            let batch: Vec<NewJob> = (next..until)
+                .map(|num| NewJob {
+                    class: CLASS.to_owned(),
+                    kind: "noop".to_owned(),
+                    key: num.to_string(),
+                    payload: Some(json!({ "num": num })),
+                    ..NewJob::default()
+                })
                 .collect();
-            sqlx::query("select queue.fn_job_enqueue($1, $2, 'system')")
-                .bind(Value::Array(batch))
-                .bind(PRINCIPAL)
-                .execute(&pool)
-                .await?;
+            store.fn_job_enqueue(&batch, PRINCIPAL, "system").await?;
             next = until;
         }
-        pool.close().await;
+        store.close().await;
         Ok(())
     }
 
     async fn prepare(target: &Target, mode: Mode, done: Done) -> Result<Ready> {
-        let pool = open_pool_as(target.options(Role::App)?, u32::try_from(WORKERS)?).await?;
-        let batch = match mode {
-            Mode::Unbatched => 1,
-            Mode::Batched => std::env::var("BATCH").map_or(BATCH, |v| v.parse().unwrap_or(BATCH)),
-        };
-        Ok(Ready { pool, batch, done })
+        let store = Store::with_connections(target, Role::App, u32::try_from(WORKERS)?)?;
+        // Asks that overlap open all connections; nobody may have a job from them, since a class without jobs is asked for.
+        let mut asks = JoinSet::new();
+        for number in 0..WORKERS {
+            let store = store.clone();
+            asks.spawn(async move {
+                store.fn_job_claim("command", 1, &name(number), PRINCIPAL).await.map(|_| ())
+            });
+        }
+        while let Some(asked) = asks.join_next().await {
+            asked??;
+        }
+        Ok(Ready { store, mode, done })
     }
 
     async fn start(ready: Ready) -> Result<Running> {
+        let Ready { store, mode, done } = ready;
+        let (stop, stopped) = watch::channel(false);
         let mut workers = JoinSet::new();
         for number in 0..WORKERS {
-            let worker = Worker {
-                name: format!("bench-{number}"),
-                pool: ready.pool.clone(),
-                batch: ready.batch,
-                done: ready.done.clone(),
-            };
+            let (store, done, mut stopped) = (store.clone(), done.clone(), stopped.clone());
             workers.spawn(async move {
-                if APART { worker.apart().await } else { worker.turns().await }
+                if BARE {
+                    return turns(&store, &name(number), mode, &done).await;
+                }
+                let worker = Worker::new(store, Arc::new(Counting(done)), settings(number, mode));
+                let asked_to_stop = async move {
+                    // A sender that is gone asks too.
+                    drop(stopped.wait_for(|stop| *stop).await);
+                };
+                worker.run(asked_to_stop).await?;
+                Ok(())
             });
         }
-        Ok(Running { pool: ready.pool, workers })
+        Ok(Running { store, stop, workers })
     }
 
     async fn stop(mut running: Running) -> Result<()> {
+        running.stop.send_replace(true);
         while let Some(worker) = running.workers.join_next().await {
             worker??;
         }
-        running.pool.close().await;
+        running.store.close().await;
         Ok(())
     }
 }
 
-struct Worker {
-    name: String,
-    pool: PgPool,
-    batch: i32,
-    done: Done,
+fn settings(number: usize, mode: Mode) -> Settings {
+    Settings {
+        class: CLASS.to_owned(),
+        worker: name(number),
+        principal: PRINCIPAL.to_owned(),
+        concurrency: 1,
+        prefetch: match mode {
+            Mode::Unbatched => 0,
+            Mode::Batched => BATCH,
+        },
+        lease: Duration::from_secs(30),
+        once: false,
+        grace: Duration::from_secs(5),
+    }
 }
 
-/// Jobs at work, as the two lists that a report brings back.
-#[derive(Default)]
-struct Leased {
-    jobs: Vec<Uuid>,
-    leases: Vec<i32>,
+/// Does nothing, and counts it.
+#[derive(Debug)]
+struct Counting(Done);
+
+impl Executor for Counting {
+    fn execute<'a>(&'a self, _job: &'a LeasedJob) -> Answer<'a> {
+        self.0.handled(1);
+        Box::pin(std::future::ready(Ok(json!({}))))
+    }
 }
 
-impl Leased {
-    /// Takes the rows of a claim or a turn; what the first row of a turn reports must all have been accepted.
-    fn from_rows(rows: &[PgRow], reported: usize) -> Result<Self> {
-        let mut leased = Self::default();
-        for row in rows {
-            if let Some(report) = row.try_get::<Option<Value>, _>("report")? {
-                accepted(&report, reported)?;
-                continue;
-            }
-            leased.jobs.push(row.try_get("job_id")?);
-            leased.leases.push(row.try_get("lease_no")?);
+async fn turns(store: &Store, worker: &str, mode: Mode, done: &Done) -> Result<()> {
+    let limit = match mode {
+        Mode::Unbatched => 1,
+        Mode::Batched => i32::try_from(BATCH)?,
+    };
+    let mut results = Vec::new();
+    loop {
+        let (report, jobs) = store.fn_job_turn(CLASS, limit, worker, PRINCIPAL, &results).await?;
+        anyhow::ensure!(
+            report.accepted == results.len() as u64,
+            "not every result was accepted: {report:?}"
+        );
+        if jobs.is_empty() {
+            return Ok(());
         }
-        Ok(leased)
-    }
-
-    fn outcomes(&self) -> Vec<&'static str> {
-        vec!["succeeded"; self.jobs.len()]
-    }
-
-    fn details(&self) -> Vec<Value> {
-        vec![json!({}); self.jobs.len()]
-    }
-}
-
-impl Worker {
-    async fn turns(self) -> Result<()> {
-        let mut leased = Leased::default();
-        loop {
-            let rows = self
-                .pool
-                .fetch_all(
-                    sqlx::query(TURN)
-                        .bind(self.batch)
-                        .bind(&self.name)
-                        .bind(&leased.jobs)
-                        .bind(&leased.leases)
-                        .bind(leased.outcomes())
-                        .bind(leased.details()),
-                )
-                .await?;
-            leased = Leased::from_rows(&rows, leased.jobs.len())?;
-            if leased.jobs.is_empty() {
-                return Ok(());
-            }
-            self.done.handled(leased.jobs.len() as u64);
-        }
-    }
-
-    async fn apart(self) -> Result<()> {
-        loop {
-            let rows =
-                self.pool.fetch_all(sqlx::query(CLAIM).bind(self.batch).bind(&self.name)).await?;
-            let leased = Leased::from_rows(&rows, 0)?;
-            if leased.jobs.is_empty() {
-                return Ok(());
-            }
-            self.done.handled(leased.jobs.len() as u64);
-            let report: Value = sqlx::query_scalar(ACK)
-                .bind(&self.name)
-                .bind(&leased.jobs)
-                .bind(&leased.leases)
-                .bind(leased.outcomes())
-                .bind(leased.details())
-                .fetch_one(&self.pool)
-                .await?;
-            accepted(&report, leased.jobs.len())?;
-        }
+        done.handled(jobs.len() as u64);
+        results = jobs
+            .into_iter()
+            .map(|job| JobResult {
+                job_id: job.job_id,
+                lease_no: job.lease_no,
+                outcome: JobOutcome::Succeeded,
+                detail: json!({}),
+            })
+            .collect();
     }
 }
 
-fn accepted(report: &Value, reported: usize) -> Result<()> {
-    let accepted = report["accepted"].as_u64().context("a report says how many were accepted")?;
-    anyhow::ensure!(accepted == reported as u64, "not every result was accepted: {report}");
-    Ok(())
+fn name(number: usize) -> String {
+    format!("bench-{number}")
 }

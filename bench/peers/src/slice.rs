@@ -7,6 +7,7 @@ use chancery_bench::{Counters, Server};
 use chancery_store::Target;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 
+use crate::cpu::Cpu;
 use crate::system::{Done, Mode, System};
 
 /// No slice takes longer: a system that hangs fails the run instead of holding it.
@@ -18,6 +19,9 @@ pub(crate) struct Slice {
     pub(crate) per_second: f64,
     pub(crate) commits_a_job: f64,
     pub(crate) wal_bytes_a_job: f64,
+    /// Processor time of the server's processes. It stays true on a machine that others use too.
+    pub(crate) server_us_a_job: f64,
+    pub(crate) client_us_a_job: f64,
     pub(crate) filled_per_second: f64,
 }
 
@@ -30,33 +34,39 @@ pub(crate) async fn install<S: System>(server: &Server) -> Result<()> {
 
 /// Fills a fresh copy, lets the workers loose and stops the clock when the last completion is committed.
 pub(crate) async fn slice<S: System>(server: &Server, mode: Mode, jobs: u64) -> Result<Slice> {
+    let postmaster = server.pid()?;
     let name = format!("{}_slice", template::<S>());
     command(
         server,
-        &format!(
-            "create database \"{name}\" template \"{}\" strategy file_copy",
-            template::<S>()
-        ),
+        &format!("create database \"{name}\" template \"{}\" strategy file_copy", template::<S>()),
     )
     .await?;
     let target = server.target(&name)?;
-    let measured = drain::<S>(&target, mode, jobs).await;
+    let measured = drain::<S>(&target, postmaster, mode, jobs).await;
     command(server, &format!("drop database \"{name}\" with (force)")).await?;
     measured
 }
 
-async fn drain<S: System>(target: &Target, mode: Mode, jobs: u64) -> Result<Slice> {
+async fn drain<S: System>(
+    target: &Target,
+    postmaster: i32,
+    mode: Mode,
+    jobs: u64,
+) -> Result<Slice> {
     S::adopt(target).await?;
     let filling = Instant::now();
     S::fill(target, jobs).await?;
     let filled = filling.elapsed();
     let done = Done::expecting(jobs);
-    let mut watcher = target.admin_options().connect().await?;
     // What filling left behind is cleared away, so that nobody pays for it within the slice.
-    watcher.execute("vacuum analyze").await?;
-    watcher.execute("checkpoint").await?;
+    let mut cleaner = target.admin_options().connect().await?;
+    cleaner.execute("vacuum analyze").await?;
+    cleaner.execute("checkpoint").await?;
+    cleaner.close().await?;
+    let mut watcher = target.admin_options().connect().await?;
     let ready = S::prepare(target, mode, done.clone()).await?;
     let before = Counters::read(target).await?;
+    let cpu = Cpu::spent(postmaster)?;
     let begun = Instant::now();
     let running = S::start(ready).await?;
     done.all(LIMIT).await?;
@@ -71,19 +81,20 @@ async fn drain<S: System>(target: &Target, mode: Mode, jobs: u64) -> Result<Slic
         tokio::time::sleep(Duration::from_millis(2)).await;
     };
     let wal_bytes = Counters::read(target).await?.wal_bytes - before.wal_bytes;
+    let cpu = Cpu::spent(postmaster)?.since(&cpu);
     // Backends hand their counts over when they leave.
     S::stop(running).await?;
     watcher.close().await?;
     let commits = Counters::read(target).await?.commits - before.commits;
     #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark fit a double")]
-    let a_job = |count: i64| count as f64 / jobs as f64;
-    #[expect(clippy::cast_precision_loss, reason = "counts of a benchmark fit a double")]
-    let rate = |time: Duration| jobs as f64 / time.as_secs_f64();
+    let (jobs, commits, wal_bytes) = (jobs as f64, commits as f64, wal_bytes as f64);
     Ok(Slice {
-        per_second: rate(ended - begun),
-        commits_a_job: a_job(commits),
-        wal_bytes_a_job: a_job(wal_bytes),
-        filled_per_second: rate(filled),
+        per_second: jobs / (ended - begun).as_secs_f64(),
+        commits_a_job: commits / jobs,
+        wal_bytes_a_job: wal_bytes / jobs,
+        server_us_a_job: cpu.server.as_secs_f64() * 1e6 / jobs,
+        client_us_a_job: cpu.client.as_secs_f64() * 1e6 / jobs,
+        filled_per_second: jobs / filled.as_secs_f64(),
     })
 }
 
