@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check bench bench-quick test-soak docs
+.PHONY: help setup build demo test check bench bench-queue test-soak docs
 
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
@@ -50,6 +50,11 @@ bench: setup ## the engine beside its limit, in one run; figures in bench/result
 	cargo build --release -p chancery-bench
 	target/release/chancery-bench
 	target/release/chancery-bench --held-only 180
+
+bench-queue: setup ## the queue beside River and graphile_worker, in one run; figures in bench/results/queue.json
+	@echo "building the peers with optimisation (the first build takes some minutes)"
+	cargo build --release --locked --manifest-path bench/peers/Cargo.toml --target-dir bench/peers/target
+	bench/peers/target/release/chancery-bench-peers
 
 test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"

@@ -1,47 +1,15 @@
-//! A cluster of the benchmark's own, with default durability, and the tables of the limit beside the engine's.
+//! The database that is measured: the tables of the limit beside the engine's.
 
 use anyhow::{Context as _, Result};
+use chancery_bench::{Counters, Server};
 use chancery_engine::registry;
 use chancery_model::machine::{Definition, File};
 use chancery_store::fsm::Start;
-use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
 use chancery_store::{Role, Store, Target};
 use serde_json::json;
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions as _, Connection as _};
 use uuid::Uuid;
-
-/// The cluster, stopped and removed with the value.
-pub(crate) struct Server {
-    cluster: Cluster,
-    _home: tempfile::TempDir,
-}
-
-impl Server {
-    pub(crate) fn start() -> Result<Self> {
-        let home = tempfile::Builder::new().prefix("chancery-bench").tempdir()?;
-        // The server's unprivileged user has to pass through.
-        std::fs::set_permissions(home.path(), std::os::unix::fs::PermissionsExt::from_mode(0o755))?;
-        let resolved = Home::resolve(Some(home.path().to_owned()), &Env::default())?;
-        let path = std::env::var_os("PATH");
-        let binaries = find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &resolved))?;
-        let cluster = Cluster::open(resolved, binaries, Options::default())?;
-        cluster.start()?;
-        Ok(Self { cluster, _home: home })
-    }
-
-    pub(crate) const fn cluster(&self) -> &Cluster {
-        &self.cluster
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        if let Err(error) = self.cluster.stop() {
-            crate::say(&format!("the benchmark's cluster did not stop: {error}"));
-        }
-    }
-}
 
 /// One database with the engine's tables and the limit's, and the runs that both move.
 pub(crate) struct Ground {
@@ -51,7 +19,7 @@ pub(crate) struct Ground {
 
 impl Ground {
     pub(crate) async fn prepare(server: &Server, database: &str, runs: usize) -> Result<Self> {
-        let target = Target::managed(&server.cluster)?.with_database(database);
+        let target = server.target(database)?;
         target.migrate().await?;
         let operator = Store::open(&target, Role::Migrator)?;
         operator
@@ -124,16 +92,8 @@ impl Ground {
         Ok(())
     }
 
-    /// Write-ahead log position in bytes, and transactions committed in the database.
-    pub(crate) async fn counters(&self) -> Result<(i64, i64)> {
-        let mut admin = self.superuser().await?;
-        let row: (i64, i64) = sqlx::query_as(
-            "select pg_wal_lsn_diff(pg_current_wal_lsn(), '0/0')::bigint,
-                    (select xact_commit from pg_stat_database where datname = current_database())",
-        )
-        .fetch_one(&mut admin)
-        .await?;
-        admin.close().await?;
-        Ok(row)
+    /// What the server has written and committed so far.
+    pub(crate) async fn counters(&self) -> Result<Counters> {
+        Counters::read(&self.target).await
     }
 }

@@ -9,10 +9,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Result;
+use chancery_bench::{Server, say, tell};
 use clap::Parser;
 use serde_json::{Value, json};
 
-use crate::ground::{Ground, Server};
+use crate::ground::Ground;
 use crate::workload::{Pendulums, Side, Slice, slice};
 
 /// Measures the engine beside its limit.
@@ -225,14 +226,4 @@ fn verdicts(figures: &[Value]) {
             ));
         }
     }
-}
-
-#[expect(clippy::print_stdout, reason = "the table is what the command is for")]
-fn tell(line: &str) {
-    println!("{line}");
-}
-
-#[expect(clippy::print_stderr, reason = "progress goes beside the data")]
-fn say(line: &str) {
-    eprintln!("{line}");
 }

@@ -3,18 +3,17 @@
 use std::time::Instant;
 
 use anyhow::{Result, ensure};
-use chancery_store::{Role, Store, Target};
+use chancery_bench::{Server, tell};
+use chancery_store::{Role, Store};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions as _, Connection as _};
-
-use crate::ground::Server;
 
 const UNITS: usize = 10_000;
 
 /// Both ways in turn, `rounds` times; gives the figures of the median pair.
 pub(crate) async fn measure(server: &Server, rounds: usize) -> Result<Value> {
-    let target = Target::managed(server.cluster())?.with_database("bench_units");
+    let target = server.target("bench_units")?;
     target.migrate().await?;
     let operator = Store::open(&target, Role::Migrator)?;
     operator.fn_principal_add("bench", "service", &["executor_dot991".to_owned()], None).await?;
@@ -46,7 +45,7 @@ pub(crate) async fn measure(server: &Server, rounds: usize) -> Result<Value> {
     executor.close().await?;
     pairs.sort_by(|a, b| (a.1 / a.0).total_cmp(&(b.1 / b.0)));
     let (by_hand, by_door) = pairs[pairs.len() / 2];
-    crate::tell(&format!(
+    tell(&format!(
         "{UNITS} units in one transaction: by hand {by_hand:.2} s, through fn_iu_create {by_door:.2} s: {:.1} × (asked: at most 6)",
         by_door / by_hand
     ));

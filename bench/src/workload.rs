@@ -122,8 +122,8 @@ pub(crate) async fn slice(
         moves,
         per_second: moves as f64 / elapsed,
         p99_ms: p99.as_secs_f64() * 1000.0,
-        commits_a_move: (after.1 - before.1) as f64 / moves as f64,
-        wal_bytes_a_move: (after.0 - before.0) as f64 / moves as f64,
+        commits_a_move: (after.commits - before.commits) as f64 / moves as f64,
+        wal_bytes_a_move: (after.wal_bytes - before.wal_bytes) as f64 / moves as f64,
     })
 }
 
