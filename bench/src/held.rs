@@ -14,8 +14,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{ConnectOptions as _, Connection as _, Executor as _};
 use tokio::sync::watch;
 
-use crate::ground::Server;
-use crate::{say, tell};
+use chancery_bench::{Server, say, tell};
 
 const WORKERS: usize = 8;
 const PER_SECOND: usize = 500;
@@ -34,7 +33,7 @@ impl Executor for Counter {
 
 /// A steady stream first without, then with a held snapshot; and how fast a burst is worked off in either.
 pub(crate) async fn measure(server: &Server, held: Duration) -> Result<Value> {
-    let target = Target::managed(server.cluster())?.with_database("bench_held");
+    let target = server.target("bench_held")?;
     target.migrate().await?;
     let operator = Store::open(&target, Role::Migrator)?;
     registry::install_product_machines(&operator, "bench").await?;
@@ -94,7 +93,7 @@ async fn work(
         once: false,
         grace: Duration::from_secs(5),
     };
-    let store = Store::with_connections(&target, Role::App, 1)?;
+    let store = Store::for_repeaters(&target, Role::App, 1)?;
     let stop = async move {
         // An end of the channel is an end of the run.
         drop(stopped.wait_for(|stop| *stop).await);

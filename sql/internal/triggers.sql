@@ -21,6 +21,11 @@ begin
                      v_table.room, v_table.name, 'chancery_definer', 'chancery_owner', 'RS015');
       execute format('alter table %I.%I enable always trigger changes_through_its_door', v_table.room, v_table.name);
     end if;
+    if v_table.is_partition then
+      execute format('create or replace trigger is_written_through_its_table before insert or update or delete on %I.%I
+                        for each statement execute function internal.refuse_direct_write(%L)', v_table.room, v_table.name, 'RS016');
+      execute format('alter table %I.%I enable always trigger is_written_through_its_table', v_table.room, v_table.name);
+    end if;
     execute format('create or replace trigger is_never_emptied before truncate on %I.%I
                       for each statement execute function internal.refuse_direct_write(%L)', v_table.room, v_table.name, 'RS016');
     execute format('alter table %I.%I enable always trigger is_never_emptied', v_table.room, v_table.name);

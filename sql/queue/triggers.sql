@@ -11,14 +11,10 @@ create or replace trigger job_facts_never_change
   before update of job_id, job_no, executor_class, job_kind, state_machine_id, priority, max_attempts, payload_json, payload_ref, source_ref, target_ref,
     idempotency_key, replay_request_id, causation_event_id, started_by, trace_id, correlation_id, created_at on queue.job_queue
   for each row execute function internal.refuse_direct_write('RS015');
-drop trigger if exists job_leaves_when_done on queue.job_queue;
-create trigger job_leaves_when_done after delete on queue.job_queue referencing old table as gone
-  for each statement execute function queue.assert_finished();
 alter table queue.job_queue enable always trigger only_by_the_doors;
 alter table queue.job_queue enable always trigger job_is_born_queued;
 alter table queue.job_queue enable always trigger job_moves_along_edges;
 alter table queue.job_queue enable always trigger job_facts_never_change;
-alter table queue.job_queue enable always trigger job_leaves_when_done;
 -- What the log knows is tied to it at COMMIT. Constraint triggers cannot be replaced.
 drop trigger if exists job_state_equals_log on queue.job_queue;
 create constraint trigger job_state_equals_log after insert or update on queue.job_queue
@@ -27,7 +23,7 @@ alter table queue.job_queue enable always trigger job_state_equals_log;
 
 drop trigger if exists only_by_the_doors on queue.job_finished;
 create trigger only_by_the_doors before insert on queue.job_finished
-  for each row execute function queue.only_by_the_doors();
+  for each statement execute function internal.refuse_other_logins('RS016');
 create or replace trigger is_append_only before update or delete on queue.job_finished
   for each row execute function internal.refuse_direct_write('RS016');
 alter table queue.job_finished enable always trigger only_by_the_doors;

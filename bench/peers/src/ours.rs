@@ -97,7 +97,7 @@ impl<const BARE: bool> System for Ours<BARE> {
     }
 
     async fn prepare(target: &Target, mode: Mode, done: Done) -> Result<Ready> {
-        let store = Store::with_connections(target, Role::App, u32::try_from(WORKERS)?)?;
+        let store = Store::for_repeaters(target, Role::App, u32::try_from(WORKERS)?)?;
         // Asks that overlap open all connections; nobody may have a job from them, since a class without jobs is asked for.
         let mut asks = JoinSet::new();
         for number in 0..WORKERS {

@@ -225,11 +225,17 @@ impl Store {
     /// # Errors
     /// When a password file cannot be used.
     pub fn with_connections(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
-        let pool = PgPoolOptions::new()
-            .max_connections(connections)
-            .acquire_timeout(Duration::from_secs(10))
-            .connect_lazy_with(target.options(role)?);
-        Ok(Self { pool })
+        Ok(Self { pool: pool(connections).connect_lazy_with(target.options(role)?) })
+    }
+
+    /// As [`Store::with_connections`], for callers that repeat what failed: a connection is not asked whether it still lives before
+    /// each call, which saves a round trip.
+    ///
+    /// # Errors
+    /// When a password file cannot be used.
+    pub fn for_repeaters(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
+        let pool = pool(connections).test_before_acquire(false);
+        Ok(Self { pool: pool.connect_lazy_with(target.options(role)?) })
     }
 
     /// One connection, in a transaction that ends with [`Store::commit`] or [`Store::roll_back`]: several doors, all or nothing.
@@ -263,6 +269,10 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+fn pool(connections: u32) -> PgPoolOptions {
+    PgPoolOptions::new().max_connections(connections).acquire_timeout(Duration::from_secs(10))
 }
 
 #[cfg(test)]

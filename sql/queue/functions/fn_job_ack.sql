@@ -4,10 +4,11 @@
 create or replace function queue.fn_job_ack(
   p_worker text, p_principal text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[]
 ) returns jsonb
-language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan
+language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
+declare
+  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
 begin
-  perform queue.require_worker(p_worker, p_principal);
   return queue.ack(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details);
 end
 $$;

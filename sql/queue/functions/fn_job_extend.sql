@@ -8,10 +8,10 @@ create or replace function queue.fn_job_extend(p_worker text, p_principal text, 
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
   v_now timestamptz := internal.now();
   v_kept uuid[];
 begin
-  perform queue.require_worker(p_worker, p_principal);
   with kept as (
     update queue.job_queue q
        set state = 'in_progress', lease_until = v_now + c.lease_seconds * interval '1 second', last_transition_at = v_now

@@ -7,9 +7,9 @@ create or replace function queue.fn_job_release(p_worker text, p_principal text,
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
+  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
   v_released integer;
 begin
-  perform queue.require_worker(p_worker, p_principal);
   update queue.job_queue q
      set state = 'queued', attempts = q.attempts - 1, lease_owner = null, lease_until = null, last_transition_at = internal.now()
    where q.job_id = any (array(

@@ -19,8 +19,8 @@ pub(super) async fn work(
     args: &Worker,
 ) -> Result<Outcome, Failure> {
     let session = Session::open(context).await?;
-    let store = session.store(Role::App).await?;
-    let lease = lease_of(&store, class).await?;
+    let lease = lease_of(&session.store(Role::App).await?, class).await?;
+    let store = Store::for_repeaters(&session.target, Role::App, 1)?;
     let executor: Arc<dyn Executor> = match class {
         "command" => Arc::new(Command::new(args.allow.iter().cloned().collect(), lease * 12)),
         "noop" => Arc::new(Noop),

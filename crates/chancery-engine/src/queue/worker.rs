@@ -26,6 +26,8 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(500);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
 /// A result waits for company no longer than this.
 const LINGER: Duration = Duration::from_millis(20);
+/// With something in hand and nothing more in the queue, the next look is so much later.
+const LOOK: Duration = Duration::from_millis(50);
 /// A sign of life, so often.
 const BEAT: Duration = Duration::from_secs(5);
 /// While the database is away, the next try is ever later, up to this.
@@ -83,6 +85,11 @@ pub struct Worker {
     tally: Tally,
     /// What of it the last sign of life told.
     beat: Option<(Instant, Tally)>,
+    /// The last look found less than was asked for; until the next one, results wait for company.
+    is_drained: bool,
+    look_at: Instant,
+    /// When leases are looked at next.
+    keep_at: Instant,
     away: Option<Duration>,
 }
 
@@ -107,6 +114,9 @@ impl Worker {
             results_since: Instant::now(),
             tally: Tally::default(),
             beat: None,
+            is_drained: false,
+            look_at: Instant::now(),
+            keep_at: Instant::now(),
             away: None,
         }
     }
@@ -179,9 +189,13 @@ impl Worker {
     async fn turn(&mut self) -> Result<usize, Error> {
         let Settings { class, worker, principal, concurrency, prefetch, .. } = &self.settings;
         let held = self.waiting.len() + self.running.len();
-        // A turn must be worth its commit: half of what is leased ahead is used up, or results have waited long enough.
+        // A turn must be worth its commit: there is nothing else to do, half of what is leased ahead is used up and there is more,
+        // or results have waited long enough.
         let is_low = self.waiting.len() <= prefetch / 2;
-        if !is_low && self.results.len() < *prefetch && self.results_since.elapsed() < LINGER {
+        let is_due = !self.results.is_empty()
+            && (self.results.len() >= *prefetch || self.results_since.elapsed() >= LINGER);
+        let is_wanted = is_low && (held == 0 || !self.is_drained || self.look_at <= Instant::now());
+        if !is_due && !is_wanted {
             return Ok(0);
         }
         let wanted = if is_low { (concurrency + prefetch).saturating_sub(held) } else { 0 };
@@ -201,6 +215,10 @@ impl Worker {
                 self.results.clear();
                 self.take_note(&report);
                 let got = jobs.len();
+                if wanted > 0 {
+                    self.is_drained = got < wanted;
+                    self.look_at = Instant::now() + LOOK;
+                }
                 // The lease is at least as long as it looks from here: the clock started before the database was asked.
                 self.waiting.extend(jobs.into_iter().map(|job| (job, asked)));
                 Ok(got)
@@ -323,6 +341,10 @@ impl Worker {
 
     /// Keeps the leases that have grown old; what is lost is dropped, also in the middle of its work.
     async fn keep_leases(&mut self) -> Result<(), Error> {
+        if Instant::now() < self.keep_at {
+            return Ok(());
+        }
+        self.keep_at = Instant::now() + self.settings.lease / 12;
         let old: Vec<(Uuid, i32)> = self
             .running
             .iter()
