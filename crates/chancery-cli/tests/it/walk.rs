@@ -106,7 +106,10 @@ fn machines_are_applied_once(place: &Place) {
     let names: Vec<_> =
         listed.as_array().expect("a list").iter().map(|machine| &machine["name"]).collect();
     // The product's own came with the release.
-    assert_eq!(names, ["purchase_approval", "cut_request", "orchestrator_run", "step"]);
+    assert_eq!(
+        names,
+        ["purchase_approval", "cut_request", "dlq_replay", "job", "orchestrator_run", "step"]
+    );
     assert!(
         place
             .done(&["machine", "show", "purchase_approval"])

@@ -10,6 +10,7 @@ use chancery_model::cutter::{
 };
 use chancery_model::{canonical, evidence};
 use chancery_store::Role;
+use chancery_store::queue::{JobOutcome, JobResult, NewJob, ReplayProposal};
 use chancery_testkit::TestDb;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -428,6 +429,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
     crate::kb::a_signed_document(&scene).await;
     orchestrated(&scene.db).await;
     found(&scene.db).await;
+    a_replay_of_a_dead_job(&scene.db).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES
         .iter()
@@ -486,6 +488,43 @@ async fn orchestrated(db: &TestDb) {
         "A1".repeat(20)
     );
     assert_eq!(db.text_as(Role::Migrator, &pin).await, "false");
+}
+
+/// A job that died, and a proposal to run it again.
+async fn a_replay_of_a_dead_job(db: &TestDb) {
+    for machine in ["job", "dlq_replay"] {
+        let path = chancery_testkit::repo_path(&format!("machines/{machine}.yaml"));
+        db.machine(&std::fs::read_to_string(path).expect("a shipped machine")).await;
+    }
+    db.service("hall", &["executor_worker"]).await;
+    let store = db.store(Role::App);
+    let job = NewJob {
+        class: "noop".to_owned(),
+        kind: "test".to_owned(),
+        key: "đơn".to_owned(),
+        payload: Some(serde_json::json!({ "n": 1.50, "a": "đ" })),
+        ..NewJob::default()
+    };
+    store.fn_job_enqueue(&[job], "hall", "executor_worker").await.expect("a job");
+    let leased = store.fn_job_claim("noop", 1, "w", "hall").await.expect("a claim").remove(0);
+    let result = JobResult {
+        job_id: leased.job_id,
+        lease_no: leased.lease_no,
+        outcome: JobOutcome::FailedForGood,
+        detail: serde_json::json!({ "reason": "không có" }),
+    };
+    store.fn_job_ack("w", "hall", &[result]).await.expect("a report");
+    let proposal = ReplayProposal {
+        batch_id: Uuid::now_v7(),
+        job_ids: vec![leased.job_id],
+        reason: "again".to_owned(),
+        stagger_ms: 5,
+        actor_class: "executor_worker".to_owned(),
+        principal: "hall".to_owned(),
+        key_id: None,
+        signatures: None,
+    };
+    store.fn_dlq_replay_propose(&proposal).await.expect("proposed");
 }
 
 /// A second reader of raw columns, from the table itself.
