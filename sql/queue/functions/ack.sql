@@ -18,7 +18,11 @@ begin
      or array_position(p_job_ids, null) is not null or array_position(p_details, null) is not null then
     perform internal.refuse(internal.problem('RE007', jsonb_build_object('malformed', 'results: as many ids, lease numbers, outcomes (succeeded, failed, failed_for_good) and details')));
   end if;
-  if exists (select from unnest(p_details) d where d <> '{}') then
+  if v_given = 0 then
+    return '{"accepted": 0, "replayed": 0, "refused": []}';
+  end if;
+  -- Nearly always no result says anything: asked without a statement.
+  if p_details <> array_fill('{}'::jsonb, array[v_given]) then
     select jsonb_agg(jsonb_build_object('job_id', g.job_id, 'breaks', b.breaks)) into v_problems
       from unnest(p_job_ids, p_details) g (job_id, detail), lateral (select queue.payload_breaks(g.detail, 16384) as breaks) b
      where g.detail <> '{}' and (b.breaks is not null or jsonb_typeof(g.detail) <> 'object');
