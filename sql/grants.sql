@@ -97,6 +97,7 @@ grant select on config.refusal, config.message, config.dot_config, internal.rele
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant execute on function event.fn_ensure_partitions(integer) to chancery_definer, chancery_migrator;
 grant execute on function event.fn_retention_apply() to chancery_migrator, chancery_app;
+grant execute on function queue.bind_edges() to chancery_definer;
 -- A backup reads every table and writes none. (Views of the same schemas are not the owner's to give.)
 do $backup$
 declare

@@ -7,17 +7,13 @@ create or replace trigger job_is_born_queued before insert on queue.job_queue
   for each row when (new.state <> 'queued' or new.seq <> 0 or new.lease_no <> 0 or new.priority < 0 or btrim(new.job_kind) = ''
                      or new.trace_id !~ '^[0-9a-f]{32}$' or new.trace_id ~ '^0{32}$')
   execute function internal.refuse_direct_write('RS015');
--- A job that the log knows moves with the log, or not at all: see the constraint trigger below.
-create or replace trigger job_moves_along_edges before update of state on queue.job_queue
-  for each row when (old.state <> new.state and (old.seq > 0 and new.seq = old.seq or not fsm.is_job_edge(old.state, new.state)))
-  execute function internal.refuse_direct_write('RS015');
+select queue.bind_edges();
 create or replace trigger job_facts_never_change
   before update of job_id, job_no, executor_class, job_kind, state_machine_id, priority, max_attempts, payload_json, payload_ref, source_ref, target_ref,
     idempotency_key, replay_request_id, causation_event_id, started_by, trace_id, correlation_id, created_at on queue.job_queue
   for each row execute function internal.refuse_direct_write('RS015');
 alter table queue.job_queue enable always trigger only_by_the_doors;
 alter table queue.job_queue enable always trigger job_is_born_queued;
-alter table queue.job_queue enable always trigger job_moves_along_edges;
 alter table queue.job_queue enable always trigger job_facts_never_change;
 -- What the log knows is tied to it at COMMIT. Bound to columns that claims and results do not name, so that they pass it by.
 -- Constraint triggers cannot be replaced.

@@ -49,8 +49,7 @@ begin
     end if;
   end if;
   if p_definition ->> 'scope' = 'job' then
-    -- The edges of jobs are written out.
-    perform internal.generate_dispatchers();
+    perform queue.bind_edges();
   end if;
   return jsonb_build_object(
     'machine', v_id, 'outcome', v_outcome,

@@ -105,14 +105,6 @@ $body$;$f$, v_cas);
 create or replace function fsm.is_run_kind(p_run_kind text) returns boolean
 language sql immutable as $body$ select p_run_kind = any (%L::text[]) $body$;$f$,
     (select array_agg(run_kind order by run_kind) from fsm.run_kind_def));
-  -- Jobs move in sets, so their edges are asked by a trigger's clause, once a row: an expression, not a look-up.
-  execute format($f$
-create or replace function fsm.is_job_edge(p_from_state text, p_to_state text) returns boolean
-language sql immutable as $body$ select p_from_state || '>' || p_to_state = any (%L::text[]) $body$;$f$,
-    (select coalesce(array_agg(distinct t.from_state || '>' || t.to_state), '{}')
-       from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
-      where m.scope = 'job' and t.from_state is not null and not t.proposed));
-  grant execute on function fsm.is_job_edge(text, text) to chancery_owner;
   execute format($f$
 create or replace function fsm.ask_predicate(p_predicate_fn text, p_context jsonb) returns boolean
 language plpgsql stable as $body$

@@ -20,7 +20,7 @@ use crate::tables::{
 const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance')";
 
 /// Made by `internal.generate_dispatchers`, so there is no file of theirs.
-const GENERATED: [&str; 13] = [
+const GENERATED: [&str; 12] = [
     "fsm.ask_predicate",
     "fsm.assert_log_custom",
     "fsm.assert_log_cut_request",
@@ -28,7 +28,6 @@ const GENERATED: [&str; 13] = [
     "fsm.assert_log_finding",
     "fsm.assert_log_job",
     "fsm.assert_log_orchestrator_run",
-    "fsm.is_job_edge",
     "fsm.is_run_kind",
     "fsm.lock_room_reads",
     "fsm.run_cas",
