@@ -2,7 +2,7 @@
 -- Once a statement, not once a row: a claim writes hundreds.
 drop trigger if exists only_by_the_doors on queue.job_queue;
 create trigger only_by_the_doors before insert or update or delete on queue.job_queue
-  for each statement execute function internal.refuse_other_logins('RS015');
+  for each statement execute function queue.only_by_the_doors('RS015');
 create or replace trigger job_is_born_queued before insert on queue.job_queue
   for each row when (new.state <> 'queued' or new.seq <> 0 or new.lease_no <> 0 or new.priority < 0 or btrim(new.job_kind) = ''
                      or new.trace_id !~ '^[0-9a-f]{32}$' or new.trace_id ~ '^0{32}$')
@@ -24,7 +24,7 @@ alter table queue.job_queue enable always trigger job_state_equals_log;
 
 drop trigger if exists only_by_the_doors on queue.job_finished;
 create trigger only_by_the_doors before insert on queue.job_finished
-  for each statement execute function internal.refuse_other_logins('RS016');
+  for each statement execute function queue.only_by_the_doors('RS016');
 create or replace trigger is_append_only before update or delete on queue.job_finished
   for each row execute function internal.refuse_direct_write('RS016');
 alter table queue.job_finished enable always trigger only_by_the_doors;
