@@ -38,4 +38,4 @@ insert into event.event_sequenced (event_id, position) select o.event_id, o.posi
 drop table event.event_sequenced_old;
 comment on table event.event_sequenced is 'Which events have a position: the second lock against stamping one twice.';
 
-update config.dot_config set value = value || '["config.partitioned_table","event.event_sequenced_*"]' where key = 'orchestrator.backup.tables';
+update config.dot_config set value = value || '["event.event_sequenced_*"]' where key = 'orchestrator.backup.tables';

@@ -16,6 +16,7 @@ const PRODUCT_MACHINES: &[(&str, &str)] = &[
     ("machines/orchestrator_run.yaml", include_str!("../../../machines/orchestrator_run.yaml")),
     ("machines/job.yaml", include_str!("../../../machines/job.yaml")),
     ("machines/dlq_replay.yaml", include_str!("../../../machines/dlq_replay.yaml")),
+    ("machines/finding.yaml", include_str!("../../../machines/finding.yaml")),
 ];
 
 /// A machine file, parsed and expanded; it may still have findings.

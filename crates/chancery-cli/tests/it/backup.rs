@@ -160,6 +160,7 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
          insert into event.event_receipt (consumer, position, event_id, received_at)
            select 'shed', 2, event_id, internal.now() from event.event_position where position = 2",
     );
+    with_work_done(&here);
     let gpg = Gpg::new();
     let (database, pg_dump) = inside(&here);
     let rows = digests(&here);
@@ -196,20 +197,45 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
     assert!(armed > 50, "a restore disarms them: {said:?}");
     assert!(said.stdout.contains("everything fits"), "{said:?}");
     assert_eq!(digests(&there), rows);
-    let empty: Vec<_> = rows.lines().filter_map(|line| line.strip_suffix("|0|")).collect();
+    let is_a_day = |table: &str| {
+        let (_, end) = table.rsplit_once('_').unwrap_or_default();
+        end == "default" || end.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let empty = rows.lines().filter_map(|line| line.strip_suffix("|0|"));
+    let empty: Vec<_> = empty.filter(|table| !is_a_day(table)).collect();
     assert_eq!(
         empty,
         [
-            "event.event_position_1",
-            "event.event_position_7",
+            "event.event_pending",
             "event.event_validation_audit",
-            "iu.unit_edit_draft"
+            "iu.unit_edit_draft",
+            "queue.dlq_replay_request",
+            "queue.heartbeat_class"
         ],
         "of everything else there was something to carry"
     );
     the_guards_are_armed(&there);
     every_foreign_key_holds(&there);
     it_goes_on(&here, &there);
+}
+
+/// Jobs that are done, dead and waiting, a worker, a finding and a leader.
+fn with_work_done(here: &Place) {
+    let asked = |sql: &str| {
+        here.done(&["db", "psql", "--role", "chancery_app", "--", "-Atqc", sql]);
+    };
+    asked(
+        r#"select queue.fn_job_enqueue('[{"class": "noop", "kind": "trial", "key": "done"},
+             {"class": "noop", "kind": "trial", "key": "dead", "payload": {"fail_for_good": true}},
+             {"class": "noop", "kind": "trial", "key": "later", "priority": 7, "delay_ms": 3600000}]', 'chancery', 'system')"#,
+    );
+    here.done(&["worker", "--class", "noop", "--once"]);
+    asked("select queue.fn_heartbeat_tick('noop', 'w', true, '{}', 'chancery')");
+    asked("select queue.fn_loop_lease('sequencer', 'a', 60, 'chancery')");
+    asked(
+        "select governance.fn_log_issue('test', 'warning', 'A problem.', null, 'thing', 't', 'trial', '{}', 'chancery', 'operation', 'key')",
+    );
+    asked("select event.fn_sequence_events(), event.fn_event_lag_record('chancery')");
 }
 
 fn it_is_what_was_recorded(file: &Path, taken: &Taken) {
@@ -376,6 +402,7 @@ fn the_set_of_tables_is_whole() {
         "select c.oid::regclass::text from pg_class c join pg_namespace n on n.oid = c.relnamespace
           where n.nspowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p') and not c.relispartition order by 1",
     );
+    place.superuser("set role chancery_owner; select internal.make_way()");
     let each: Vec<String> =
         all.iter().map(|t| format!("select '{t}' where exists (select from {t})")).collect();
     let filled = listed(&each.join(" union all "));

@@ -12,6 +12,7 @@ const WORKERS: usize = 8;
 const LEASE: Duration = Duration::from_secs(2);
 
 /// EVT-3: SIGKILL and SIGSTOP of workers and of the host, at random moments.
+#[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[test]
 fn every_job_is_done_once_or_dead_with_its_reason() {
     let jobs: i64 = number("CHANCERY_TEST_JOBS", 3_000);
@@ -79,7 +80,7 @@ fn left(place: &Place) -> String {
     place.superuser("select state, count(*), min(scheduled_at), min(lease_until), now() from queue.job_queue group by state")
 }
 
-/// Workers, and what is done to them.
+/// Workers and a host, and what is done to them.
 struct Crew<'a> {
     place: &'a Place,
     random: Random,
@@ -92,22 +93,24 @@ struct Crew<'a> {
 struct Member {
     child: Child,
     stopped: Option<Instant>,
+    is_host: bool,
 }
 
 impl<'a> Crew<'a> {
     fn new(place: &'a Place, random: Random) -> Self {
         let mut crew = Self { place, random, workers: Vec::new(), hired: 0, killed: 0, stopped: 0 };
-        for _ in 0..WORKERS {
-            let member = crew.hire();
+        for n in 0..=WORKERS {
+            let member = crew.hire(n == WORKERS);
             crew.workers.push(member);
         }
         crew
     }
 
-    fn hire(&mut self) -> Member {
+    fn hire(&mut self, is_host: bool) -> Member {
         self.hired += 1;
         let name = format!("w{}", self.hired);
-        let args = [
+        let host = ["serve", "--listen", ":0"];
+        let worker = [
             "worker",
             "--class",
             "noop",
@@ -118,12 +121,13 @@ impl<'a> Crew<'a> {
             "--name",
             &name,
         ];
-        let mut command = self.place.command(&[&args[..], &["--json"]].concat());
+        let args = if is_host { &host[..] } else { &worker[..] };
+        let mut command = self.place.command(&[args, &["--json"]].concat());
         let child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-        Member { child: child.expect("a worker"), stopped: None }
+        Member { child: child.expect("a process"), stopped: None, is_host }
     }
 
-    /// One worker is killed and replaced, or stopped until its leases are long over; then it goes on as if nothing had happened.
+    /// One of them is killed and replaced, or stopped until its leases are long over; then it goes on as if nothing had happened.
     fn trouble(&mut self) {
         for member in &mut self.workers {
             if member.stopped.is_some_and(|since| since.elapsed() > LEASE * 3) {
@@ -131,14 +135,14 @@ impl<'a> Crew<'a> {
                 member.stopped = None;
             }
         }
-        let chosen = self.random.below_number(WORKERS);
+        let chosen = self.random.below_number(self.workers.len());
         if self.workers[chosen].stopped.is_some() {
             return;
         }
         if self.random.below_number(2) == 0 {
             send(&self.workers[chosen].child, "-KILL");
             self.workers[chosen].child.wait().expect("a worker that is no more");
-            self.workers[chosen] = self.hire();
+            self.workers[chosen] = self.hire(self.workers[chosen].is_host);
             self.killed += 1;
         } else {
             send(&self.workers[chosen].child, "-STOP");
@@ -155,6 +159,9 @@ impl<'a> Crew<'a> {
             send(&member.child, "-TERM");
             let output = member.child.wait_with_output().expect("a worker that ends");
             assert!(output.status.success(), "{output:?}");
+            if member.is_host {
+                continue;
+            }
             let tally: Value = serde_json::from_slice(&output.stdout).expect("a tally");
             late += tally["late"].as_u64().expect("a number");
         }

@@ -108,7 +108,15 @@ fn machines_are_applied_once(place: &Place) {
     // The product's own came with the release.
     assert_eq!(
         names,
-        ["purchase_approval", "cut_request", "dlq_replay", "job", "orchestrator_run", "step"]
+        [
+            "purchase_approval",
+            "cut_request",
+            "dlq_replay",
+            "finding",
+            "job",
+            "orchestrator_run",
+            "step"
+        ]
     );
     assert!(
         place
