@@ -26,10 +26,10 @@ impl Servers {
     pub fn parse<'a>(addresses: impl IntoIterator<Item = &'a str>) -> Result<Self, String> {
         let mut servers = Vec::new();
         for (n, address) in addresses.into_iter().enumerate() {
-            let server: ServerAddr = address
-                .trim()
-                .parse()
-                .map_err(|_| format!("server {} is no address like nats://HOST:PORT", n + 1))?;
+            let server = address.trim().parse::<ServerAddr>().ok();
+            let server = server
+                .filter(|server| !server.host().is_empty())
+                .ok_or_else(|| format!("server {} is no address like nats://HOST:PORT", n + 1))?;
             if !["nats", "tls"].contains(&server.scheme()) {
                 return Err(format!("server {} is not reached by nats:// or tls://", n + 1));
             }

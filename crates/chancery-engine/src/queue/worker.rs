@@ -6,6 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::task::{self, Poll, Waker};
 use std::time::{Duration, Instant};
 
 use chancery_model::refusal::Code;
@@ -145,9 +146,12 @@ impl Worker {
                 None if self.results.is_empty() => pause,
                 None => LINGER,
             };
+            // With nothing in hand but results, there is nothing to wait for.
+            let is_free = self.tasks.is_empty() && self.waiting.is_empty();
             tokio::select! {
                 biased;
                 () = &mut stop => return self.end().await,
+                () = std::future::ready(()), if is_free && !self.results.is_empty() && self.away.is_none() => {}
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
                     self.collect(done);
                     // What is ready now goes into the same report.
@@ -284,10 +288,18 @@ impl Worker {
             let Some((job, since)) = self.waiting.pop_front() else { return };
             let executor = Arc::clone(&self.executor);
             let (job_id, lease_no) = (job.job_id, job.lease_no);
-            let task = self.tasks.spawn(async move {
+            let mut work = Box::pin(async move {
                 let answer = executor.execute(&job).await;
                 (job, answer)
             });
+            // What is done at once is not worth a task.
+            if let Poll::Ready((job, answer)) =
+                work.as_mut().poll(&mut task::Context::from_waker(Waker::noop()))
+            {
+                self.note(&job, answer);
+                continue;
+            }
+            let task = self.tasks.spawn(work);
             self.running.insert(job_id, Held { lease_no, since, task });
         }
     }

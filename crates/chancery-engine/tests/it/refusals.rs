@@ -129,7 +129,8 @@ async fn a_phase_by_the_wrong_person_or_login_is_refused() {
     let by_alice = cutter::review(&scene.reviewer, &scene.alice, entry, &approve).await;
     assert_eq!(codes(by_alice), [Code::RI003]);
     let at_the_app = cutter::review(&scene.app, &scene.rita, entry, &approve).await;
-    assert!(is_denied(&at_the_app.expect_err("denied")));
+    let at_the_app = at_the_app.expect_err("denied");
+    assert!(is_denied(&at_the_app), "{at_the_app:?}");
     assert_eq!(scene.db.fingerprint().await, before);
 
     scene.review(entry, Verdict::Approve).await.expect("approved");

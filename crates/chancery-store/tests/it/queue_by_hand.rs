@@ -96,10 +96,22 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
     yard.admin
         .execute(
             "grant select, insert, update, delete on all tables in schema queue to chancery_app;
-             grant execute on all functions in schema internal, queue, fsm to chancery_app; grant chancery_definer to chancery_app",
+             grant execute on all functions in schema internal, queue, fsm to chancery_app",
         )
         .await
         .expect("a superuser may");
+    yard.admin
+        .execute(
+            "create function queue.in_the_role_of_the_doors(p_statement text) returns void
+             language plpgsql security definer as $$ begin execute p_statement; end $$;
+             alter function queue.in_the_role_of_the_doors(text) owner to chancery_definer;
+             grant execute on function queue.in_the_role_of_the_doors(text) to chancery_app",
+        )
+        .await
+        .expect("a superuser may");
+    let as_a_door = |statement: &str| {
+        format!("select queue.in_the_role_of_the_doors($statement${statement}$statement$)")
+    };
     let states = ["queued", "leased", "in_progress", "retry_waiting", "dead_letter", "cancelled"];
     let edges: Vec<String> = sqlx::query_scalar(
         "select distinct t.from_state || '>' || t.to_state from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
@@ -111,8 +123,6 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
     assert_eq!(edges.len(), 17, "{edges:?}");
     let logged = ["dead_letter", "cancelled"];
     let mut app = yard.db.connect(Role::App).await;
-    let mut door = yard.db.connect(Role::App).await;
-    door.execute("set role chancery_definer").await.expect("it was given");
     let before = yard.db.fingerprint().await;
     for from in states {
         for to in states.into_iter().chain(["succeeded", "failed", "cleaned"]) {
@@ -124,7 +134,7 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
             );
             assert_eq!(attempt(&mut app, &change).await.as_deref(), Some("RS015"), "{from} → {to}");
             let allowed = edges.contains(&format!("{from}>{to}")) && !logged.contains(&from);
-            let answer = attempt(&mut door, &change).await;
+            let answer = attempt(&mut app, &as_a_door(&change)).await;
             assert_eq!(answer, (!allowed).then(|| "RS015".to_owned()), "{from} → {to}");
         }
     }
@@ -160,7 +170,11 @@ async fn also_with_the_right_a_job_moves_only_along_its_edges() {
             "RS017",
         ),
     ] {
-        assert_eq!(attempt(&mut door, statement).await.as_deref(), Some(code), "{statement}");
+        assert_eq!(
+            attempt(&mut app, &as_a_door(statement)).await.as_deref(),
+            Some(code),
+            "{statement}"
+        );
     }
     assert_eq!(before, yard.db.fingerprint().await, "nothing changed");
 }
