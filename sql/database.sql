@@ -4,7 +4,7 @@ do $database$
 begin
   -- Without TEMP a caller cannot plant a table in front of ours (experiment E5).
   execute format('revoke temporary on database %I from public', current_database());
-  execute format('grant connect on database %I to chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review, cutter_ro', current_database());
+  execute format('grant connect on database %I to chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review, cutter_ro, birth_writer', current_database());
   -- The owners make the schemas; the migrator enters as itself and becomes them.
   execute format('grant create on database %I to chancery_owner', current_database());
 end

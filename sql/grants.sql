@@ -6,7 +6,7 @@ do $revoke$
 declare
   v_owner text;
   v_object record;
-  v_holders constant text := 'public, chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review, cutter_ro';
+  v_holders constant text := 'public, chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review, cutter_ro, birth_writer';
 begin
   foreach v_owner in array array['chancery_owner', 'chancery_definer'] loop
     execute format('set local role %I', v_owner);
@@ -77,6 +77,14 @@ grant select, insert on governance.issue_report, queue.heartbeat_series, event.c
 grant select, insert, update, delete on queue.queue_heartbeat to chancery_definer;
 grant select, insert, update on queue.heartbeat_class, event.event_pending to chancery_definer;
 grant select, update on event.lag_cursor to chancery_definer;
+grant select, insert, update on birth.family to chancery_definer;
+grant select, insert on birth.family_log, birth.birth_registry, birth.break_glass, birth.rehearsal, iu.dot_iu_command_run to chancery_definer;
+grant select on iu.dot_iu_command_catalog to chancery_definer;
+grant select, insert, update (status, live, facet, seq, head_hash, consumed_at, consumed_xid, consumed_by, finalized_birth_id, last_transition_at)
+  on birth.birth_admission_permit to chancery_definer;
+grant select, insert, update (returned) on birth.departure to chancery_definer;
+grant select, update on birth.handoff_cursor to chancery_definer;
+grant select, insert, update (state, facet, seq, head_hash, last_transition_at) on governance.governance_candidate_state to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -86,11 +94,11 @@ grant select on cutter_governance.decision_backlog_entry, cutter_governance.deci
   cutter_governance.dot_pair_signature, cutter_governance.cut_change_set_affected_row, cutter_governance.verify_result to chancery_guard;
 grant select on orchestrator.run, orchestrator.backup_key, iu.source_document, iu.source_version, iu.information_unit, iu.unit_version, iu.iu_lifecycle_log,
   approval.approval_request, approval.approval_vote, approval.approval_use, approval.quorum_rule, kb.revision, kb.revision_signature,
-  identity.principal, identity.signing_key to chancery_guard;
+  identity.principal, identity.signing_key, birth.birth_admission_permit, birth.birth_registry, birth.family to chancery_guard;
 
 -- logins → schemas
 grant usage on schema cutter_governance to cutter_ro;
-grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, queue, governance, audit to
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -219,10 +227,25 @@ grant execute on function queue.fn_retry_policy_put(text, integer, bigint, numer
   queue.fn_executor_class_put(text, text, integer, integer, boolean, text) to chancery_migrator;
 grant select on queue.v_job, queue.v_logged_job, queue.v_job_dead_letter, queue.v_dlq_replay_request, queue.v_executor_class, queue.v_retry_policy, queue.v_queue_depth, queue.v_history
   to chancery_app, chancery_migrator, auditor_ro;
+-- Births. The writer's login has the rehearsal and what is needed to ask; the tables' owners give it INSERT.
+grant usage on schema birth to birth_writer;
+grant execute on function
+  birth.fn_birth_permit_request(text, jsonb, text, text, text, uuid, uuid, uuid), birth.fn_birth_permit_fail(uuid, text, text, text),
+  birth.fn_birth_permit_revoke(uuid, text, text, text, text, uuid, bytea), birth.fn_break_glass(text, uuid, text, integer, text, text),
+  birth.fn_permit_watchdog(integer, text), birth.fn_birth_handoff(text),
+  iu.fn_dot_iu_command_log(text, text, text, text, bytea, jsonb, jsonb, text)
+  to chancery_app;
+grant execute on function birth.fn_birth_rehearse(text, jsonb, text, text, text) to birth_writer;
+grant execute on function birth.fn_birth_statement(text, text, text, jsonb) to chancery_app, birth_writer;
+grant execute on function birth.fn_pre_birth_check(text, text, text, text) to chancery_app, birth_writer, auditor_ro;
+grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_admission_permit_status, birth.v_birth_admission_violation, birth.v_birth_registry,
+  birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
+  to chancery_app, chancery_migrator, auditor_ro;
+grant execute on function birth.arming(text) to chancery_owner;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(),
-  queue.only_by_the_doors(), queue.guard_recovery() to chancery_owner;
+  queue.only_by_the_doors(), queue.guard_recovery(), birth.only_by_the_gate(), birth.only_by_a_birth(), birth.permit_equals_log(), birth.refuse_rehearsal() to chancery_owner;
 -- Partitions are made and dropped by the tables' owner.
 grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.

@@ -12,7 +12,7 @@ begin
     end if;
   end loop;
   foreach v_role in array array['chancery_app', 'chancery_migrator', 'chancery_backup', 'auditor_ro',
-                                'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro'] loop
+                                'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro', 'birth_writer'] loop
     if not exists (select from pg_roles where rolname = v_role) then
       execute format('create role %I login', v_role);
     end if;
@@ -21,7 +21,7 @@ begin
     execute format('alter role %I set lock_timeout = %L', v_role, '10s');
     execute format('alter role %I set search_path = %L', v_role, '');
   end loop;
-  foreach v_role in array array['chancery_app', 'cutter_ro'] loop
+  foreach v_role in array array['chancery_app', 'cutter_ro', 'birth_writer'] loop
     execute format('alter role %I set statement_timeout = %L', v_role, '60s');
   end loop;
   -- A phase about twenty thousand units is one statement. What is too long for a run, its caps say.
@@ -32,7 +32,7 @@ begin
   for v_role in
     select r.rolname from pg_roles r
      where r.rolname in ('chancery_owner', 'chancery_definer', 'chancery_guard', 'chancery_app', 'chancery_migrator', 'chancery_backup',
-                         'auditor_ro', 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro')
+                         'auditor_ro', 'cutter_exec', 'cutter_verify', 'cutter_review', 'cutter_ro', 'birth_writer')
        and (r.rolsuper or r.rolcreatedb or r.rolcreaterole or r.rolreplication or r.rolbypassrls)
   loop
     execute format('alter role %I nosuperuser nocreatedb nocreaterole noreplication nobypassrls', v_role);

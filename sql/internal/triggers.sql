@@ -15,7 +15,8 @@ begin
     -- stricter triggers of their own instead: PostgreSQL parses each WHEN clause anew in every statement.
     if not v_table.is_partition
        and (v_table.room, v_table.name) not in (('fsm', 'run'), ('fsm', 'transition_log'), ('event', 'event_outbox'),
-             ('iu', 'information_unit'), ('iu', 'unit_version'), ('iu', 'iu_lifecycle_log'), ('queue', 'job_queue'), ('queue', 'job_finished')) then
+             ('iu', 'information_unit'), ('iu', 'unit_version'), ('iu', 'iu_lifecycle_log'), ('queue', 'job_queue'), ('queue', 'job_finished'),
+             ('birth', 'birth_admission_permit'), ('birth', 'birth_registry')) then
       execute format('create or replace trigger changes_through_its_door before insert or update or delete on %I.%I
                         for each row when (current_user not in (%L, %L)) execute function internal.refuse_direct_write(%L)',
                      v_table.room, v_table.name, 'chancery_definer', 'chancery_owner', 'RS015');

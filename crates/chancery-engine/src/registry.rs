@@ -14,6 +14,11 @@ use crate::Error;
 const PRODUCT_MACHINES: &[(&str, &str)] = &[
     ("machines/cut_request.yaml", include_str!("../../../machines/cut_request.yaml")),
     ("machines/orchestrator_run.yaml", include_str!("../../../machines/orchestrator_run.yaml")),
+    ("machines/birth_permit.yaml", include_str!("../../../machines/birth_permit.yaml")),
+    (
+        "machines/governance_candidate.yaml",
+        include_str!("../../../machines/governance_candidate.yaml"),
+    ),
     ("machines/job.yaml", include_str!("../../../machines/job.yaml")),
     ("machines/dlq_replay.yaml", include_str!("../../../machines/dlq_replay.yaml")),
     ("machines/finding.yaml", include_str!("../../../machines/finding.yaml")),

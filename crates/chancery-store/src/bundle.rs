@@ -67,7 +67,7 @@ pub(crate) fn pieces() -> Vec<Piece> {
     pieces.push(Piece { name: "grants.sql", text: file("grants.sql"), owner: None });
     pieces.push(Piece {
         name: "generated",
-        text: "select internal.generate_dispatchers(); select internal.generate_digests(); select fsm.compile_transitions();",
+        text: "select internal.generate_dispatchers(); select internal.generate_digests(); select fsm.compile_transitions(); select birth.generate_families();",
         owner: Some(DEFINER),
     });
     let guards = FILES.iter().filter(|(path, _)| path.ends_with("/guards.sql"));

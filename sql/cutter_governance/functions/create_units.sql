@@ -1,7 +1,7 @@
 -- promise: every unit of the manifest is written, by one call of fn_iu_create each. Gives the digests of their lifecycle rows, in the
 --          order of the manifest.
 -- callers: cutter_governance.fn_cut, orchestrator.fn_cut_leg_a
--- refuses with: RC011 an address is taken, and what fn_iu_create refuses
+-- refuses with: RC011 an address is taken, and what birth.reserve and fn_iu_create refuse
 create or replace function cutter_governance.create_units(
   p_change_set_id uuid, p_envelope cutter_governance.manifest_envelope, p_owner_ref text, p_principal text, p_tool_revision text
 ) returns bytea[]
@@ -25,6 +25,10 @@ begin
   if v_taken is not null then
     perform internal.refuse(internal.problem('RC011', v_taken));
   end if;
+  -- Units are born like anything else: one permit each, all reserved by one call.
+  perform birth.reserve('iu.information_unit', array(
+    select row(null, internal.derived_uuid(p_change_set_id, 'unit,' || b.unit_local_id)::text, b.proposed_canonical_address, null, null, null, null)::birth.permit_ask
+      from cutter_governance.manifest_unit_block b where b.envelope_id = p_envelope.envelope_id), p_principal, 'executor_dot991', 'cutter', null, p_change_set_id, null);
   with block as (
     select b.unit_local_id, b.render_order, b.span_start, b.span_end, b.region_sha, b.proposed_canonical_address as address, b.section_type, b.title,
            internal.derived_uuid(p_change_set_id, 'unit,' || b.unit_local_id) as unit_id,

@@ -42,6 +42,13 @@ begin
     return v_existing || jsonb_build_object('canonical_address', p_canonical_address);
   end if;
 
+  -- A cut has reserved its permits by one call; a unit that is made alone reserves its own.
+  if not exists (
+      select from birth.birth_admission_permit p
+       where p.collection_name = 'iu.information_unit' and p.entity_code = v_unit_id::text and p.live) then
+    perform birth.reserve('iu.information_unit', array[row(null, v_unit_id::text, p_canonical_address, null, null, null, null)::birth.permit_ask],
+                          p_actor, 'executor_dot991', 'cutter', null, null, null);
+  end if;
   v_now := internal.now();
   v_content_hash := encode(sha256(convert_to(p_body, 'UTF8')), 'hex');
   perform set_config('app.canonical_writer', 'fn_iu_create', true);

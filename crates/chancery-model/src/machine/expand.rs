@@ -225,6 +225,7 @@ fn state_key(file: &File, code: &str, part: &str) -> String {
         | Scope::Job
         | Scope::DlqReplay
         | Scope::Finding
+        | Scope::GovernanceCandidate
         | Scope::Custom => &file.machine,
     };
     format!("{owner}.{code}.{part}")
@@ -242,7 +243,8 @@ fn facet_key(file: &File, code: &str) -> String {
         | Scope::BirthPermit
         | Scope::Job
         | Scope::DlqReplay
-        | Scope::Finding => format!("facet.{code}.label"),
+        | Scope::Finding
+        | Scope::GovernanceCandidate => format!("facet.{code}.label"),
     }
 }
 

@@ -55,6 +55,8 @@ vocabulary! {
         OrchestratorRun = "orchestrator_run",
         /// A single-use permit to admit one object.
         BirthPermit = "birth_permit",
+        /// A born object on its way to governance.
+        GovernanceCandidate = "governance_candidate",
         /// A piece of work in the queue.
         Job = "job",
         /// The proposal to run a dead job again.

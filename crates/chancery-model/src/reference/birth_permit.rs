@@ -27,6 +27,8 @@ fn rules() -> Vec<Rule> {
             if [] emits "permit.reserved" audit no;
         "birth" "∅" => "RESERVED" by "system" on "rpc" "permit_request"
             if [] emits "permit.reserved" audit no;
+        "birth" "∅" => "RESERVED" by "executor_dot991" on "rpc" "permit_request"
+            if [] emits "permit.reserved" audit no;
 
         "consume" "RESERVED" => "CONSUMED" by "system" on "event" "permit_insert"
             if ["G-PERMIT-LIVE"] emits "permit.consumed" audit no;

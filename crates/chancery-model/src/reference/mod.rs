@@ -15,6 +15,7 @@ pub mod birth_permit;
 pub mod cut_request;
 pub mod dlq_replay;
 pub mod finding;
+pub mod governance_candidate;
 pub mod job;
 pub mod orchestrator_run;
 pub mod step;
@@ -46,6 +47,7 @@ pub fn machines() -> Vec<Machine> {
         job::MACHINE,
         dlq_replay::MACHINE,
         finding::MACHINE,
+        governance_candidate::MACHINE,
     ]
 }
 

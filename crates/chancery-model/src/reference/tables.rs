@@ -35,8 +35,10 @@ fn tables_have_the_size_the_seeds_add_up_to() {
     // rows: birth 1, forward 13, failures 11 + 1 (the verifier's), stops 13 × 4 = 52,
     // resumes 4 × 13 = 52, voids 13 + 4 + 11 = 28
     check_size("orchestrator_run", 30, 158);
-    // birth 3, consume 1, finalize 1, fail 2, expire 1, revoke 2
-    check_size("birth_permit", 6, 10);
+    // birth 4, consume 1, finalize 1, fail 2, expire 1, revoke 2
+    check_size("birth_permit", 6, 11);
+    // receive 1, announce 1
+    check_size("governance_candidate", 2, 2);
     // birth 5, claim 2, extend 1, release 2, succeed 2, retry 2, expire 2, fail 2, give_up 2, die 1,
     // cancel 4 states × 4 actors = 16, settle 1, dismiss 2
     check_size("job", 9, 40);
@@ -44,7 +46,7 @@ fn tables_have_the_size_the_seeds_add_up_to() {
     check_size("dlq_replay", 4, 11);
     // birth 6, acknowledge 4, resolve 2 × 4 = 8, settle 2 × 5 = 10, recover 2 × 5 = 10, heal 2
     check_size("finding", 5, 40);
-    assert_eq!(machines().len(), 9);
+    assert_eq!(machines().len(), 10);
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn derived_states(definition: &Definition, findings: &mut Vec<Finding>) {
         | Scope::Job
         | Scope::DlqReplay
         | Scope::Finding
+        | Scope::GovernanceCandidate
         | Scope::Custom => false,
     };
     for state in definition.states.iter().filter(|state| !is_floor(&state.code)) {

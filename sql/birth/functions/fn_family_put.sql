@@ -1,0 +1,50 @@
+-- promise: the table has this policy, its trigger function is there, and the answer has the statements that bind it, for the table's
+--          owner to run in the same transaction; birth.v_family says whether they were. The same policy again changes nothing.
+-- callers: whoever may become chancery_definer: the administrator who installs the product (chancery birth protect). The table comes
+--          by its number: its schema need not be open to us.
+-- locks: the families (advisory): one change at a time
+-- refuses with: RB018 a table or a policy that does not fit, RI001–RI003
+create or replace function birth.fn_family_put(
+  p_relation oid, p_code_column text, p_name_column text, p_rule text, p_ttl_seconds integer, p_enforced_from timestamptz, p_approval_required boolean,
+  p_role text, p_principal text
+) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_collection text;
+  v_ttl integer := coalesce(p_ttl_seconds, 3600);
+  v_role text := coalesce(p_role, 'governed');
+  v_problem jsonb := birth.family_problem(p_relation, p_code_column, p_name_column, p_rule, v_ttl, v_role, p_enforced_from is not null);
+  v_before birth.family;
+  v_after birth.family;
+begin
+  perform birth.require_operator(p_principal);
+  if v_problem is not null then
+    perform internal.refuse(jsonb_set(v_problem, '{0,table}', to_jsonb(p_relation::regclass)));
+  end if;
+  perform pg_advisory_xact_lock(hashtextextended('birth.family', 0));
+  select format('%I.%I', n.nspname, c.relname) into v_collection from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
+  select f.* into v_before from birth.family f where f.collection_name = v_collection;
+  -- A table that was renamed keeps the name under which its births stand.
+  if not found then
+    select f.* into v_before from birth.family f where f.relation = p_relation and f.active;
+    v_collection := coalesce(v_before.collection_name, v_collection);
+  end if;
+  insert into birth.family as f (
+    collection_name, relation, code_column, name_column, code_rule, ttl_seconds, enforced_from, approval_required, governance_role, declared_by, declared_at)
+  values (v_collection, p_relation, p_code_column, p_name_column, p_rule, v_ttl, p_enforced_from, coalesce(p_approval_required, false), v_role, p_principal, internal.now())
+  on conflict (collection_name) do update
+    set relation = excluded.relation, code_column = excluded.code_column, name_column = excluded.name_column, code_rule = excluded.code_rule,
+        ttl_seconds = excluded.ttl_seconds, enforced_from = case when f.active and f.enforced_from <= excluded.enforced_from then f.enforced_from else excluded.enforced_from end,
+        approval_required = excluded.approval_required, governance_role = excluded.governance_role, active = true
+  returning f.* into v_after;
+  if v_before is distinct from v_after then
+    perform birth.note_family(v_after, case when coalesce(v_before.active, false) then 'changed' else 'protected' end, p_principal);
+  end if;
+  perform birth.generate_families();
+  return to_jsonb(v_after) || jsonb_build_object('table', v_after.relation::regclass, 'statements', birth.arming(v_collection), 'grants', (
+    select array[format('grant usage on schema %I to birth_writer', n.nspname), format('grant insert on %I.%I to birth_writer', n.nspname, c.relname)]
+      from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation), 'owner', (
+    select pg_get_userbyid(c.relowner) from pg_class c where c.oid = p_relation));
+end
+$$;

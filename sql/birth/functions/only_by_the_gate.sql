@@ -1,0 +1,16 @@
+-- promise: permits are written by our doors and consumed by a gate alone; not by hand, whoever asks. A function and no clause on the
+--          trigger: PostgreSQL would parse the clause anew for every row that is born.
+-- refuses with: RS015
+create or replace function birth.only_by_the_gate() returns trigger
+language plpgsql stable
+as $$
+begin
+  if current_user = 'chancery_definer' and (new.status <> 'CONSUMED' or pg_trigger_depth() > 1) then
+    new.live := new.status in ('RESERVED', 'CONSUMED', 'FINALIZED');
+    return new;
+  end if;
+  perform internal.refuse(internal.problem('RS015', jsonb_build_object(
+    'table', tg_table_schema || '.' || tg_table_name, 'operation', lower(tg_op), 'login', session_user)));
+  return null;
+end
+$$;
