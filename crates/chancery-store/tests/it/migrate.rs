@@ -5,14 +5,14 @@ use chancery_testkit::TestDb;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
-const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance')";
+const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance', 'birth')";
 
 /// A database with nothing of ours in it.
 async fn bare() -> TestDb {
     let db = TestDb::new().await;
     db.superuser()
         .await
-        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance cascade")
+        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth cascade")
         .await
         .expect("emptied");
     assert_eq!(schemas(&db).await, Vec::<String>::new());
@@ -357,7 +357,9 @@ async fn roles_have_the_promised_attributes() {
             Role::CutterExec | Role::CutterVerify | Role::CutterReview => {
                 expected.push("statement_timeout=15min");
             }
-            Role::App | Role::CutterReadOnly | Role::BirthWriter => expected.push("statement_timeout=60s"),
+            Role::App | Role::CutterReadOnly | Role::BirthWriter => {
+                expected.push("statement_timeout=60s")
+            }
         }
         assert_eq!(settings, expected, "{role:?}");
     }
