@@ -24,6 +24,8 @@ do $units$
 begin
   if to_regclass('birth.family') is not null then
     perform set_config('role', 'chancery_definer', true);
+    -- Numbers of elsewhere can be taken here by another table.
+    update birth.family f set relation = 0 where f.relation = 'iu.information_unit'::regclass and f.collection_name <> 'iu.information_unit';
     update birth.family f set relation = 'iu.information_unit'::regclass
      where f.collection_name = 'iu.information_unit' and f.relation <> 'iu.information_unit'::regclass;
     if found then
