@@ -3,7 +3,8 @@
 --          row that leaves and a code that changes. Called once a release, and when a family is declared, so that no dynamic SQL runs
 --          when something is born. `execute format` here makes functions, with %I and %L only.
 -- Why a column is named and no row is turned into JSON: a table's owner can give a type a cast of their own, which would then run with
--- our rights. Only columns of built-in types are read, and protecting any other is refused.
+-- our rights. Only columns of built-in types are read; protecting any other is refused, and since a column can be given another type
+-- later, the function looks at it before it reads.
 -- callers: the migrator, birth.family_put
 create or replace function birth.generate_families() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -13,6 +14,7 @@ declare
 begin
   for v_family in
     select f.collection_name, f.family_no, f.relation, f.active, f.code_column, case when f.name_column is null then 'null' else format('new.%I::text', f.name_column) end as name_expression,
+           case when f.name_column is not null then format(' or pg_typeof(new.%I) <> all (''{text,varchar,bpchar,uuid,int2,int4,int8}''::regtype[])', f.name_column) end as name_unfit,
            pg_get_userbyid(c.relowner) as table_owner
       from birth.family f join pg_class c on c.oid = f.relation
   loop
@@ -25,6 +27,9 @@ begin
   -- The table's owner may run this function, so that later partitions get their triggers; on no other table does it do anything.
   if tg_relid <> %2$s and pg_partition_root(tg_relid) is distinct from %2$s::regclass then
     perform internal.refuse(internal.problem('RB007', jsonb_build_object('collection', %3$L, 'table', tg_table_schema || '.' || tg_table_name)));
+  end if;
+  if pg_typeof(new.%4$I) <> all ('{text,varchar,bpchar,uuid,int2,int4,int8}'::regtype[])%6$s then
+    perform internal.refuse(internal.problem('RB018', jsonb_build_object('table', tg_table_schema || '.' || tg_table_name, 'why', 'type_of_the_code')));
   end if;
   if tg_when = 'BEFORE' then
     update birth.birth_admission_permit p
@@ -51,7 +56,7 @@ begin
   end if;
   return null;
 end
-$body$;$f$, 'family_' || v_family.family_no, v_family.relation, v_family.collection_name, v_family.code_column, v_family.name_expression);
+$body$;$f$, 'family_' || v_family.family_no, v_family.relation, v_family.collection_name, v_family.code_column, v_family.name_expression, v_family.name_unfit);
     execute format('grant usage on schema birth to %I', v_family.table_owner);
     execute format('grant execute on function birth.%I() to %I', 'family_' || v_family.family_no, v_family.table_owner);
   end loop;
