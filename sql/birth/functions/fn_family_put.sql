@@ -20,7 +20,7 @@ declare
 begin
   perform birth.require_operator(p_principal);
   if v_problem is not null then
-    perform internal.refuse(jsonb_set(v_problem, '{0,table}', to_jsonb(p_relation::regclass)));
+    perform internal.refuse(jsonb_set(v_problem, '{0,table}', coalesce(to_jsonb(p_relation::regclass), 'null')));
   end if;
   perform pg_advisory_xact_lock(hashtextextended('birth.family', 0));
   select format('%I.%I', n.nspname, c.relname) into v_collection from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
