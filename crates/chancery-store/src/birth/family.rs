@@ -42,7 +42,8 @@ pub struct FamilyChange {
 #[derive(Deserialize)]
 struct Answer {
     collection_name: String,
-    owner: String,
+    /// Nothing when the table is gone.
+    owner: Option<String>,
     statements: Vec<String>,
     #[serde(default)]
     grants: Vec<String>,
@@ -79,7 +80,7 @@ impl Target {
         .fetch_one(&mut *transaction)
         .await?;
         let answer: Answer = decode(answer)?;
-        become_owner(&mut transaction, &family.table, &answer.owner).await?;
+        become_owner(&mut transaction, &family.table, &answer).await?;
         run(&mut transaction, &family.table, &answer).await?;
         let grants_to_do = grant(&mut transaction, &answer.grants).await?;
         become_definer(&mut transaction).await?;
@@ -108,7 +109,7 @@ impl Target {
     ) -> Result<FamilyChange, Error> {
         let mut admin = self.admin_options().connect().await?;
         let mut transaction = admin.begin().await?;
-        let relation = find(&mut transaction, table).await?;
+        let relation = released(&mut transaction, table).await?;
         become_definer(&mut transaction).await?;
         let before = stand(&mut transaction, relation).await?;
         let answer: Value = sqlx::query_scalar("select birth.fn_family_release($1, $2)")
@@ -117,7 +118,7 @@ impl Target {
             .fetch_one(&mut *transaction)
             .await?;
         let answer: Answer = decode(answer)?;
-        become_owner(&mut transaction, table, &answer.owner).await?;
+        become_owner(&mut transaction, table, &answer).await?;
         run(&mut transaction, table, &answer).await?;
         become_definer(&mut transaction).await?;
         let family = by_name(&mut transaction, &answer.collection_name).await?;
@@ -152,6 +153,23 @@ async fn find(
     }
 }
 
+/// The number of a table that is to be released: also of one that is gone or has another name now, by the name of its family.
+async fn released(
+    connection: &mut PgConnection,
+    table: &str,
+) -> Result<sqlx::postgres::types::Oid, Error> {
+    let found = find(connection, table).await;
+    let known: Option<sqlx::postgres::types::Oid> = sqlx::query_scalar(
+        "select f.relation from birth.v_family f where f.active and (f.relation = $1 or f.collection_name = $2)
+          order by coalesce(f.relation = $1, false) desc limit 1",
+    )
+    .bind(found.as_ref().ok())
+    .bind(table)
+    .fetch_optional(connection)
+    .await?;
+    known.map_or(found, Ok)
+}
+
 async fn become_definer(connection: &mut PgConnection) -> Result<(), Error> {
     // Names in what follows are the database's own: nothing that stands in a schema of users is looked up by accident.
     let became = connection
@@ -169,9 +187,10 @@ async fn become_definer(connection: &mut PgConnection) -> Result<(), Error> {
 async fn become_owner(
     connection: &mut PgConnection,
     table: &str,
-    owner: &str,
+    answer: &Answer,
 ) -> Result<(), Error> {
     connection.execute("reset role").await?;
+    let Some(owner) = &answer.owner else { return Ok(()) };
     let superuser: bool =
         sqlx::query_scalar("select r.rolsuper from pg_roles r where r.rolname = current_user")
             .fetch_one(&mut *connection)
@@ -196,7 +215,7 @@ async fn run(connection: &mut PgConnection, table: &str, answer: &Answer) -> Res
             match Error::from(error) {
                 Error::Denied(message) => Error::Denied(format!(
                     "{message}; the triggers on {table} are made as {}, or as a superuser",
-                    answer.owner
+                    answer.owner.as_deref().unwrap_or_default()
                 )),
                 other => other,
             }

@@ -103,7 +103,7 @@ fn rejected(error: &PgDatabaseError) -> Option<Rejected> {
     let is_about_the_row = match error.code().get(..2)? {
         // data, integrity, names and rights, an owner's trigger, a view with a check, a missing foreign server …
         "22" | "23" | "42" | "P0" | "44" | "0A" | "2F" | "38" | "39" | "HV" => true,
-        "21" | "25" | "54" | "2B" => true,
+        "21" | "2B" | "54" => true,
         _ => false,
     };
     is_about_the_row.then(|| Rejected {
