@@ -156,15 +156,14 @@ pub(super) async fn admit(context: &mut Context, args: Admit) -> Result<Outcome,
 }
 
 fn shown(step: &Step) -> String {
-    let before = if step.before { format!(" (since {})", time(&step.at)) } else { String::new() };
-    let line = format!("{:<12} {}{before}", step.phase, step.detail);
-    let checks = checks(&step.checks);
-    [line.trim_end().to_owned(), checks]
-        .iter()
-        .filter(|text| !text.is_empty())
-        .cloned()
-        .collect::<Vec<_>>()
-        .join("\n")
+    let since = if step.before { format!("(since {})", time(&step.at)) } else { String::new() };
+    let words = [step.detail.clone(), since].into_iter().filter(|text| !text.is_empty());
+    let line = format!("{:<12} {}", step.phase, words.collect::<Vec<_>>().join(" "));
+    if step.checks.is_empty() {
+        line.trim_end().to_owned()
+    } else {
+        format!("{}\n{}", line.trim_end(), checks(&step.checks))
+    }
 }
 
 fn checks(checks: &[PreBirthCheck]) -> String {
@@ -199,11 +198,15 @@ fn rehearsal(context: &mut Context, rehearsed: &Rehearsed) -> Result<Outcome, Fa
             rehearsed.mode, rehearsed.request_hash
         )
     })?;
+    let (outcome, note) = match rehearsed.standing {
+        Standing::WouldBeBorn => (Outcome::Done, "nothing was changed; --commit does it"),
+        Standing::IsBorn => (Outcome::Done, "nothing was changed"),
+        Standing::WouldBeRefused | Standing::WouldBeRejected => {
+            (Outcome::Refused, "nothing was changed")
+        }
+    };
     if !context.out.is_json() {
-        context.out.note("nothing was changed; --commit does it");
+        context.out.note(note);
     }
-    Ok(match rehearsed.standing {
-        Standing::WouldBeBorn | Standing::IsBorn => Outcome::Done,
-        Standing::WouldBeRefused | Standing::WouldBeRejected => Outcome::Refused,
-    })
+    Ok(outcome)
 }

@@ -515,3 +515,8 @@ fn end_phase(status: &str) -> Option<&'static str> {
 fn is_out_of_order(error: &Error) -> bool {
     error.refusal().is_some_and(|refusal| refusal.code == Code::RB014)
 }
+
+fn to_the_second(at: &str) -> String {
+    at.parse::<jiff::Timestamp>()
+        .map_or_else(|_| at.to_owned(), |at| at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+}
