@@ -241,6 +241,8 @@ grant execute on function birth.fn_pre_birth_check(text, text, text, text) to ch
 grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_admission_permit_status, birth.v_birth_admission_violation, birth.v_birth_registry,
   birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
   to chancery_app, chancery_migrator, auditor_ro;
+-- What a view calls is called as who reads it: the clock that modes and ages are measured by.
+grant execute on function internal.now() to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function birth.arming(text) to chancery_owner;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
@@ -286,6 +288,7 @@ grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_gover
   cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
   cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
   cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
+grant execute on function birth.guard_permit_live(jsonb), birth.guard_born_row(jsonb), birth.guard_ttl_elapsed(jsonb) to chancery_definer;
 grant execute on function
   orchestrator.guard_ig_source_pin(jsonb), orchestrator.guard_ig_mark(jsonb), orchestrator.guard_ig_cutplan(jsonb), orchestrator.guard_ig_backup(jsonb),
   orchestrator.guard_ig_grant_probe(jsonb), orchestrator.guard_sg_cut_authz_request(jsonb), orchestrator.guard_sg_cut_authz_received(jsonb),

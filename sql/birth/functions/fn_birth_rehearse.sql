@@ -27,6 +27,8 @@ begin
     'constraints', (
       select 'set constraints ' || string_agg(distinct format('%I.%I', n.nspname, c.conname), ', ') || ' immediate'
         from pg_constraint c join pg_namespace n on n.oid = c.connamespace
-       where c.condeferrable and c.conname <> 'rehearsal_is_never_committed'));
+       where c.condeferrable and c.conname <> 'rehearsal_is_never_committed'
+         -- One can only name what is in a schema that is open to who inserts.
+         and has_schema_privilege(session_user, n.oid, 'usage')));
 end
 $$;

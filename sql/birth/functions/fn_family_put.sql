@@ -44,6 +44,12 @@ begin
   perform birth.generate_families();
   return to_jsonb(v_after) || jsonb_build_object('table', v_after.relation::regclass, 'statements', birth.arming(v_collection), 'grants', (
     select array[format('grant usage on schema %I to birth_writer', n.nspname), format('grant insert on %I.%I to birth_writer', n.nspname, c.relname)]
+           -- A default that counts is evaluated as who inserts.
+           || array(select distinct format('grant usage on sequence %s to birth_writer', s.oid::regclass)
+                      from pg_attrdef a
+                      join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
+                      join pg_class s on s.oid = d.refobjid and s.relkind = 'S'
+                     where a.adrelid = p_relation)
       from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation), 'owner', (
     select pg_get_userbyid(c.relowner) from pg_class c where c.oid = p_relation));
 end
