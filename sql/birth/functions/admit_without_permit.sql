@@ -10,6 +10,8 @@ declare
   v_family birth.family;
   v_enforced boolean;
   v_admission text := 'missing';
+  -- One time for all that is asked: a birth says of itself when it was, and that must be the time at which it was allowed.
+  v_at timestamptz := internal.now();
 begin
   -- One that left in this transaction and comes back was moved.
   update birth.departure d set returned = true
@@ -23,8 +25,8 @@ begin
   if not v_family.active then
     return;
   end if;
-  v_enforced := coalesce(v_family.enforced_from <= internal.now(), false);
-  if v_enforced and exists (select from birth.break_glass g where g.collection_name = p_collection and g.expires_at > internal.now()) then
+  v_enforced := coalesce(v_family.enforced_from <= v_at, false);
+  if v_enforced and exists (select from birth.break_glass g where g.collection_name = p_collection and g.expires_at > v_at) then
     v_enforced := false;
     v_admission := 'break_glass';
   end if;
@@ -33,7 +35,7 @@ begin
   elsif p_code is not null then
     insert into birth.birth_registry (
       birth_id, entity_code, collection_name, entity_name, governance_role, dot_origin, admission, born_at, born_by, xid)
-    values (internal.uuid_v7(), p_code, p_collection, p_name, v_family.governance_role, 'by_hand', v_admission, internal.now(), session_user, pg_current_xact_id())
+    values (internal.uuid_v7(), p_code, p_collection, p_name, v_family.governance_role, 'by_hand', v_admission, v_at, session_user, pg_current_xact_id())
     on conflict on constraint birth_once_a_code do nothing;
   end if;
 end
