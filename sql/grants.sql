@@ -286,6 +286,7 @@ grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_gover
   cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
   cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
   cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
+grant execute on function birth.guard_permit_live(jsonb), birth.guard_born_row(jsonb), birth.guard_ttl_elapsed(jsonb) to chancery_definer;
 grant execute on function
   orchestrator.guard_ig_source_pin(jsonb), orchestrator.guard_ig_mark(jsonb), orchestrator.guard_ig_cutplan(jsonb), orchestrator.guard_ig_backup(jsonb),
   orchestrator.guard_ig_grant_probe(jsonb), orchestrator.guard_sg_cut_authz_request(jsonb), orchestrator.guard_sg_cut_authz_received(jsonb),

@@ -39,11 +39,12 @@ begin
   v_made := 0;
   loop
     v_at := internal.now();
-    -- A permit that ran out and was not swept yet gives way to the new request.
+    -- A permit that ran out and was not swept yet gives way to the new request. In the order of the watchdog, so that neither waits for
+    -- what the other holds.
     for v_stale in
       select p.permit_id from birth.birth_admission_permit p
        where p.collection_name = p_collection and p.entity_code = any (v_codes) and p.live and p.status = 'RESERVED' and p.expires_at <= v_at
-       order by p.permit_id
+       order by p.expires_at, p.permit_id
     loop
       perform birth.expire(v_stale, 'chancery');
     end loop;

@@ -1,5 +1,5 @@
--- promise: what stands in the way of these requests: a live permit for another intent, or a birth that is not this request's; null
---          when nothing does.
+-- promise: what stands in the way of these requests: a live permit for another intent, a birth that is not this request's, or a permit
+--          that has the id which a new one was to get; null when nothing does.
 -- callers: birth.reserve, birth.fn_pre_birth_check
 create or replace function birth.standing_problems(p_family birth.family, p_asks birth.permit_ask[]) returns jsonb
 language plpgsql stable
@@ -30,6 +30,15 @@ begin
   if found then
     return internal.problem('RB010', jsonb_build_object(
       'collection', p_family.collection_name, 'entity_code', v_other.entity_code, 'birth_id', v_other.birth_id, 'admission', v_other.admission));
+  end if;
+  select a.entity_code, p.permit_id, p.status into v_other
+    from unnest(p_asks) a
+    join birth.birth_admission_permit p on p.permit_id = a.permit_id
+   where p.collection_name <> p_family.collection_name or p.entity_code <> a.entity_code or not p.live
+   limit 1;
+  if found then
+    return internal.problem('RB012', jsonb_build_object(
+      'collection', p_family.collection_name, 'entity_code', v_other.entity_code, 'field', 'permit_id', 'expected', 'an id that no permit has'));
   end if;
   return null;
 end

@@ -5,6 +5,7 @@ mod approval_by_hand;
 mod approval_use;
 mod approval_world;
 mod archive;
+mod birth_races;
 mod canonical;
 mod catalogue;
 mod consumer;

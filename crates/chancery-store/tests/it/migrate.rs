@@ -357,7 +357,9 @@ async fn roles_have_the_promised_attributes() {
             Role::CutterExec | Role::CutterVerify | Role::CutterReview => {
                 expected.push("statement_timeout=15min");
             }
-            Role::App | Role::CutterReadOnly | Role::BirthWriter => expected.push("statement_timeout=60s"),
+            Role::App | Role::CutterReadOnly | Role::BirthWriter => {
+                expected.push("statement_timeout=60s")
+            }
         }
         assert_eq!(settings, expected, "{role:?}");
     }
