@@ -1,5 +1,6 @@
 //! Transitions a second through the engine against the same writes as one hand-written statement, interleaved in one run.
 
+mod births;
 mod ground;
 mod held;
 mod units;
@@ -34,6 +35,9 @@ struct Arguments {
     /// Measure only the writing of units.
     #[arg(long)]
     units_only: bool,
+    /// Measure only the admission of rows.
+    #[arg(long)]
+    births_only: bool,
     /// Measure only the queue under a snapshot that is held for so many seconds.
     #[arg(long, value_name = "SECONDS")]
     held_only: Option<u64>,
@@ -100,6 +104,10 @@ async fn main() -> Result<()> {
     if let Some(seconds) = arguments.held_only {
         let figures = held::measure(&server, Duration::from_secs(seconds)).await?;
         return keep(&arguments.json.with_file_name("held_snapshot.json"), &figures);
+    }
+    if arguments.births_only {
+        let figures = births::measure(&server, arguments.rounds).await?;
+        return keep(&arguments.json.with_file_name("births.json"), &figures);
     }
     let units = units::measure(&server, arguments.rounds).await?;
     if arguments.units_only {

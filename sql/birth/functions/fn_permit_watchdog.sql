@@ -17,10 +17,10 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'system');
-  select min(p.expires_at) into v_oldest from birth.birth_admission_permit p where p.status = 'RESERVED' and p.expires_at <= internal.now();
+  select min(p.expires_at) into v_oldest from birth.birth_admission_permit p where p.status = 'RESERVED' and p.live and p.seq = 1 and p.expires_at <= internal.now();
   for v_permit in
     select p.permit_id, p.collection_name, p.entity_code from birth.birth_admission_permit p
-     where p.status = 'RESERVED' and p.expires_at <= internal.now() order by p.expires_at, p.permit_id limit v_limit
+     where p.status = 'RESERVED' and p.live and p.seq = 1 and p.expires_at <= internal.now() order by p.expires_at, p.permit_id limit v_limit
   loop
     v_seen := v_seen + 1;
     if birth.expire(v_permit.permit_id, p_principal) then

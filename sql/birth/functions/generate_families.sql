@@ -41,7 +41,15 @@ begin
   elsif tg_op = 'UPDATE' then
     perform birth.rename(%3$L, old.%4$I::text, new.%4$I::text, %5$s);
   elsif tg_nargs > 0 then
-    perform birth.assert_born(%3$L, new.%4$I::text);
+    -- What is nearly always so: it is born, and it was not born and gone.
+    perform from birth.birth_registry b
+     where b.entity_code = new.%4$I::text and b.collection_name = %3$L
+       and not exists (
+         select from birth.departure d
+          where b.xid = pg_current_xact_id() and d.collection_name = b.collection_name and d.entity_code = b.entity_code and d.xid = b.xid and not d.returned);
+    if not found then
+      perform birth.assert_born(%3$L, new.%4$I::text);
+    end if;
   else
     insert into birth.birth_registry (
       birth_id, entity_code, collection_name, entity_name, species_code, governance_role, dot_origin, admission, permit_id, born_at, born_by, xid)
@@ -49,7 +57,7 @@ begin
            internal.now(), session_user, p.consumed_xid
       from birth.birth_admission_permit p
      where p.collection_name = %3$L and p.entity_code = new.%4$I::text and p.live and p.consumed_xid = pg_current_xact_id()
-       and not exists (select from birth.birth_registry b where b.permit_id = p.permit_id);
+    on conflict (permit_id) do nothing;
     if not found then
       perform birth.admit_without_permit(%3$L, new.%4$I::text, %5$s);
     end if;

@@ -89,11 +89,12 @@ begin
       select h.permit_id, 1, h.log_id, 'birth_permit', v_machine, v_edge.transition_id, null, 'RESERVED', p_principal, p_actor_class, v_edge.trigger_kind,
              v_edge.trigger_ref, h.evidence, v_edge.emitted_event_type, h.digest, 'reserve', case when h.signature is not null then p_key_id end, h.signature,
              v_at, null, h.hash
-        from hashed h join reserved r using (permit_id)),
+        -- "is true" keeps it a look-up in a hash table: the planner takes an array for short and would join each with each.
+        from hashed h where (h.permit_id in (select r.permit_id from reserved r)) is true),
     emitted as (
       insert into event.event_outbox (event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)
       select h.log_id, v_at, v_edge.emitted_event_type, 'birth_permit', h.permit_id, 1, p_principal, h.trace_id, h.permit_id::text, '{}'
-        from hashed h join reserved r using (permit_id) where v_edge.emitted_event_type is not null)
+        from hashed h where v_edge.emitted_event_type is not null and (h.permit_id in (select r.permit_id from reserved r)) is true)
     select (select count(*) from asked), (select count(*) from reserved) into v_wanted, v_made_now;
     v_made := v_made + v_made_now;
     -- Somebody else reserved one of them meanwhile: look at what they asked for.
