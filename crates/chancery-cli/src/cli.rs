@@ -45,10 +45,11 @@ pub(crate) struct Cutter {
 #[derive(Debug, Parser)]
 #[command(name = "dot-birth-admit", version, after_help = birth::ADMIT_EXAMPLES, max_term_width = 100)]
 pub(crate) struct DotBirthAdmit {
-    #[command(flatten)]
-    pub(crate) globals: Globals,
+    // First, or its options would stand under the heading of the global ones.
     #[command(flatten)]
     pub(crate) admit: birth::Admit,
+    #[command(flatten)]
+    pub(crate) globals: Globals,
 }
 
 /// Options that every command takes.

@@ -243,7 +243,9 @@ impl<'a> Admission<'a> {
                 (Some(self.log_ok("FINALIZED", birth).await?), Act::HandOff)
             }
             Act::HandOff => {
-                self.hand_off().await;
+                if !self.is_logged("HANDOFF_ENQ") {
+                    self.hand_off().await;
+                }
                 (None, Act::NoteHandoff)
             }
             Act::NoteHandoff => match self.log_ok("HANDOFF_ENQ", String::new()).await {
@@ -343,8 +345,11 @@ impl<'a> Admission<'a> {
         let before = self.is_logged("RESERVED");
         self.log("RESERVED", true, json!({ "permit_id": self.permit_id })).await?;
         let permit = self.permit_id.map(|id| format!("permit {id}")).unwrap_or_default();
-        let until =
-            if self.born_before { String::new() } else { format!(" until {}", self.expires_at) };
+        let until = if self.born_before {
+            String::new()
+        } else {
+            format!(" until {}", to_the_second(&self.expires_at))
+        };
         Ok(self.step("RESERVED", before, format!("{permit}{until}")))
     }
 
