@@ -17,7 +17,8 @@ begin
   update birth.departure d set returned = true
    where d.departure_id = (
      select d2.departure_id from birth.departure d2
-      where d2.collection_name = p_collection and d2.entity_code = p_code and d2.xid = pg_current_xact_id() and not d2.returned limit 1);
+      where d2.collection_name = p_collection and d2.entity_code = birth.short_code(p_code) and d2.xid = pg_current_xact_id() and not d2.returned
+      order by d2.departure_id desc limit 1);
   if found then
     return;
   end if;
@@ -35,7 +36,7 @@ begin
   elsif p_code is not null then
     insert into birth.birth_registry (
       birth_id, entity_code, collection_name, entity_name, governance_role, dot_origin, admission, born_at, born_by, xid)
-    values (internal.uuid_v7(), p_code, p_collection, p_name, v_family.governance_role, 'by_hand', v_admission, v_at, session_user, pg_current_xact_id())
+    values (internal.uuid_v7(), birth.short_code(p_code), p_collection, p_name, v_family.governance_role, 'by_hand', v_admission, v_at, session_user, pg_current_xact_id())
     on conflict on constraint birth_once_a_code do nothing;
   end if;
 end
