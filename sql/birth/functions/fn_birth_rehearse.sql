@@ -18,7 +18,7 @@ begin
   elsif p_actor_class is null or p_actor_class <> all (v_principal.actor_classes) then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
-  insert into birth.rehearsal (xid, collection_name, entity_code) values (pg_current_xact_id(), p_collection, coalesce(v_asks[1].entity_code, ''))
+  insert into birth.rehearsal (xid, collection_name, entity_code) values (pg_current_xact_id(), coalesce(p_collection, ''), coalesce(v_asks[1].entity_code, ''))
   on conflict (xid) do nothing;
   perform birth.reserve(p_collection, v_asks, p_principal, p_actor_class, p_dot, null, null, null);
   return jsonb_build_object(

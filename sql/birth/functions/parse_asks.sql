@@ -29,6 +29,11 @@ begin
            select 'signature', '64 bytes in hex' where a.ask ->> 'signature' !~ '^[0-9a-f]{128}$'
          ) u
    limit 1;
+  if v_unfit is null then
+    select jsonb_build_object('collection', p_collection, 'field', 'permit_id', 'expected', 'each id once') into v_unfit
+      from jsonb_array_elements(p_asks) a (ask) where a.ask ->> 'permit_id' is not null
+     group by internal.uuid_or_null(a.ask ->> 'permit_id') having count(*) > 1 limit 1;
+  end if;
   if v_unfit is not null then
     perform internal.refuse(internal.problem('RB012', v_unfit));
   end if;

@@ -12,7 +12,8 @@ begin
   select p.kind, p.active, p.actor_classes into v_principal from identity.principal p where p.name = p_principal;
   v_problems := identity.actor_problems(
     p_principal, v_principal.kind, v_principal.active, v_principal.actor_classes, p_actor_class, p_key_id,
-    not exists (select from unnest(p_asks) a where a.signature is null));
+    -- Nothing asked for is nothing signed, and is refused for what it is.
+    cardinality(p_asks) > 0 and not exists (select from unnest(p_asks) a where a.signature is null));
   if v_problems <> '[]' then
     perform internal.refuse(v_problems);
   end if;

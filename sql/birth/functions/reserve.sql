@@ -3,7 +3,7 @@
 -- callers: birth.fn_birth_permit_request, birth.fn_birth_rehearse, cutter_governance.create_units, iu.fn_iu_create; who asks was looked at there
 -- arrow: ∅ → RESERVED
 -- locks: the codes' places in the index: of two requests at once the second waits for the first and then sees its permit
--- refuses with: RB002 no such family, RB003 a code that breaks the rule, RB009 another intent, RB010 born before, RS018, RS023 an id is taken
+-- refuses with: RB002 no such family, RB003 a code that breaks the rule, RB009 another intent, RB010 born before, RB012 no command, RS018, RS023 an id is taken
 create or replace function birth.reserve(
   p_collection text, p_asks birth.permit_ask[], p_principal text, p_actor_class text, p_dot text, p_approval_id uuid, p_batch_id uuid,
   p_key_id uuid
@@ -29,6 +29,9 @@ begin
   select m.state_machine_id into v_machine from fsm.state_machine_def m where m.scope = 'birth_permit' and m.active;
   if not found then
     perform internal.refuse(internal.problem('RS018', '{"machine": "birth_permit", "active": []}'));
+  end if;
+  if coalesce(octet_length(btrim(p_dot)), 0) not between 1 and 100 then
+    perform internal.refuse(internal.problem('RB012', jsonb_build_object('collection', p_collection, 'field', 'dot', 'expected', 'the command that asks, at most 100 bytes')));
   end if;
   v_edge := birth.edge(v_machine, null, 'RESERVED', p_actor_class);
   v_bad := birth.code_problems(v_family, p_asks);
