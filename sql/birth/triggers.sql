@@ -51,9 +51,9 @@ create constraint trigger rehearsal_is_never_committed after insert or update on
   deferrable initially deferred for each row execute function birth.refuse_rehearsal();
 alter table birth.rehearsal enable always trigger rehearsal_is_never_committed;
 
-create or replace trigger candidate_is_born_by_the_door before insert on governance.governance_candidate_state
+create or replace trigger candidate_is_written_by_the_doors before insert or update on governance.governance_candidate_state
   for each row when (current_user::text <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
-alter table governance.governance_candidate_state enable always trigger candidate_is_born_by_the_door;
+alter table governance.governance_candidate_state enable always trigger candidate_is_written_by_the_doors;
 create or replace trigger candidate_facts_never_change
   before update of candidate_id, birth_id, object_type, object_ref, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest
   on governance.governance_candidate_state

@@ -5,7 +5,9 @@ create or replace function birth.only_by_the_gate() returns trigger
 language plpgsql stable
 as $$
 begin
-  if current_user = 'chancery_definer' and (new.status <> 'CONSUMED' or pg_trigger_depth() > 1) then
+  if current_user = 'chancery_definer' and (new.status <> 'CONSUMED' or pg_trigger_depth() > 1)
+     -- What is over stays as it is, and names a birth only if there was one.
+     and (tg_op = 'INSERT' or old.status in ('RESERVED', 'CONSUMED')) and (new.status = 'FINALIZED') = (new.finalized_birth_id is not null) then
     new.live := new.status in ('RESERVED', 'CONSUMED', 'FINALIZED');
     return new;
   end if;
