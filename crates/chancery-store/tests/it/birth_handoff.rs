@@ -250,7 +250,7 @@ async fn a_missing_permit_is_a_finding() {
     pass(&shop).await;
     assert_eq!(shop.db.text(said).await, "warning 1 F-5 birth_writer 2");
     // A superuser can take the gate's triggers away and put them back; what was written meanwhile has no birth and is nobody's finding.
-    let violations = shop.db.text("select string_agg(entity_code || ' ' || violation, ',' order by 1) from birth.v_birth_admission_violation").await;
+    let violations = shop.db.text("select string_agg(entity_code || ' ' || violation, ',' order by entity_code) from birth.v_birth_admission_violation").await;
     assert_eq!(violations, "F-3 permit_missing,F-4 permit_missing,F-5 permit_missing");
 }
 
@@ -269,7 +269,7 @@ async fn the_watchdog_expires_and_tells() {
     born(&shop, "F-6").await;
     assert_eq!(watch(&shop, 10).await, json!({ "expired": 0, "more": false }));
     clock_ahead(&shop.db, "61 seconds").await;
-    let status = "select string_agg(concat_ws(' ', collection_name, status, permits), ',' order by 1, status) from birth.v_birth_admission_permit_status";
+    let status = "select string_agg(concat_ws(' ', collection_name, status, permits), ',' order by collection_name, status) from birth.v_birth_admission_permit_status";
     assert_eq!(
         shop.db.text(status).await,
         "shop.film FINALIZED 1,shop.film RESERVED_AGED 3,shop.ticket RESERVED 1"

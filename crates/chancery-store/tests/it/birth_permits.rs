@@ -1,8 +1,8 @@
 //! Permits: one a code, for one intent, for a time; asked for, taken back, failed, and asked for again.
 
 use chancery_model::refusal::Code::{
-    RA003, RA006, RB001, RB002, RB003, RB009, RB010, RB011, RB012, RB016, RB019, RI001, RI003,
-    RI008, RS004, RS023,
+    RA003, RA006, RB001, RB002, RB003, RB009, RB010, RB011, RB012, RI001, RI003, RI004, RI008,
+    RS023,
 };
 use chancery_store::{Error, LOGINS, Role};
 use serde_json::{Value, json};
@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
 use crate::approval_world::refusal;
+use crate::birth_revocation::{fail, revoke};
 use crate::birth_world::{BORN, Policy, RESERVED, Shop};
 use crate::governance_world::{clock_ahead, setting};
 use crate::support::codes;
@@ -18,37 +19,6 @@ const NEW: &str = "insert into shop.film (code, title) values ('F-9', 'Nine')";
 
 async fn film(shop: &Shop, ask: Value) -> Result<Value, Error> {
     shop.ask("shop.film", json!([ask])).await
-}
-
-async fn revoke(
-    shop: &Shop,
-    permit: Uuid,
-    principal: &str,
-    class: &str,
-    reason: &str,
-) -> Result<Value, Error> {
-    let mut app = shop.db.connect(Role::App).await;
-    let answer =
-        sqlx::query_scalar("select birth.fn_birth_permit_revoke($1, $2, $3, $4, 'revoke')")
-            .bind(permit)
-            .bind(reason)
-            .bind(class)
-            .bind(principal)
-            .fetch_one(&mut app)
-            .await?;
-    Ok(answer)
-}
-
-async fn fail(shop: &Shop, permit: Uuid, principal: &str, reason: &str) -> Result<Value, Error> {
-    let mut app = shop.db.connect(Role::App).await;
-    let answer =
-        sqlx::query_scalar("select birth.fn_birth_permit_fail($1, $2, $3, 'executor_worker')")
-            .bind(permit)
-            .bind(reason)
-            .bind(principal)
-            .fetch_one(&mut app)
-            .await?;
-    Ok(answer)
 }
 
 /// ADM-3: the same request finds its permit, whoever repeats it and however often; another intent is refused while the permit lives.
@@ -324,125 +294,6 @@ async fn an_unfit_code_gets_no_permit() {
     shop.is_sound().await;
 }
 
-/// ADM-3: a permit is taken back by somebody else, for a reason, while nobody used it.
-#[tokio::test]
-async fn a_permit_is_revoked_by_another() {
-    let shop = Shop::enforced().await;
-    shop.db.service("both", &["executor_worker", "reviewer"]).await;
-    shop.ask_as("both", "executor_worker", "shop.film", json!([{ "code": "F-9" }]), None)
-        .await
-        .expect("a permit");
-    let permit = shop.permit_of("shop.film", "F-9").await;
-    let before = shop.everything().await;
-    let own = refusal(revoke(&shop, permit, "both", "reviewer", "why").await);
-    assert_eq!(own, (RB016, json!({ "permit_id": permit, "principal": "both" })));
-    let nobody = Uuid::now_v7();
-    assert_eq!(
-        refusal(revoke(&shop, nobody, "chief", "reviewer", "why").await),
-        (RB019, json!({ "permit_id": nobody, "principal": "chief" }))
-    );
-    assert_eq!(
-        refusal(revoke(&shop, permit, "clerk", "executor_worker", "why").await).0,
-        RS004,
-        "not that class's"
-    );
-    assert_eq!(refusal(revoke(&shop, permit, "clerk", "reviewer", "why").await).0, RI003);
-    assert_eq!(
-        refusal(revoke(&shop, permit, "rita", "reviewer", "why").await).0,
-        RI008,
-        "a person signs"
-    );
-    assert_eq!(before, shop.everything().await, "nothing changed");
-    let first =
-        revoke(&shop, permit, "chief", "reviewer", "no longer wanted").await.expect("revoked");
-    assert_eq!((&first["status"], &first["replayed"]), (&json!("REVOKED"), &json!(false)));
-    let after = shop.everything().await;
-    let again = revoke(&shop, permit, "chief", "reviewer", "no longer wanted")
-        .await
-        .expect("the first answer");
-    assert_eq!(again["replayed"], true);
-    assert_eq!(after, shop.everything().await, "once");
-    assert_eq!(codes(shop.write(&[NEW]).await), [RB001]);
-
-    shop.permits("shop.film", &["F-10"]).await;
-    shop.write(&["insert into shop.film (code, title) values ('F-10', 'Ten')"])
-        .await
-        .expect("born");
-    let used = shop.permit_of("shop.film", "F-10").await;
-    let before = shop.everything().await;
-    let refused = codes(revoke(&shop, used, "chief", "reviewer", "too late").await);
-    assert!(refused.iter().all(|code| code.as_str().starts_with("RS")), "{refused:?}");
-    assert_eq!(before, shop.everything().await, "a birth stands");
-    shop.is_sound().await;
-}
-
-/// ADM-3: a permit that is being used is not revoked meanwhile: whoever comes second waits, and finds out.
-#[tokio::test]
-async fn a_permit_in_use_is_not_revoked() {
-    let shop = Shop::enforced().await;
-    shop.permits("shop.film", &["F-9"]).await;
-    let permit = shop.permit_of("shop.film", "F-9").await;
-    let mut writer = shop.db.connect(Role::BirthWriter).await;
-    writer.execute("begin").await.expect("a transaction");
-    writer.execute(NEW).await.expect("inserted");
-    let mut app = shop.db.connect(Role::App).await;
-    let pid: i32 =
-        sqlx::query_scalar("select pg_backend_pid()").fetch_one(&mut app).await.expect("a number");
-    let statement =
-        format!("select birth.fn_birth_permit_revoke('{permit}', 'why', 'reviewer', 'chief', 'k')");
-    let revoking = tokio::spawn(async move {
-        app.execute(AssertSqlSafe(statement)).await.map(drop).map_err(Error::from)
-    });
-    chancery_testkit::until("the revocation waits", async || {
-        shop.one::<bool>(&format!("select cardinality(pg_blocking_pids({pid})) > 0")).await
-    })
-    .await;
-    writer.execute("commit").await.expect("born");
-    let refused = codes(revoking.await.expect("no panic"));
-    assert!(refused.iter().all(|code| code.as_str().starts_with("RS")), "{refused:?}");
-    assert_eq!(shop.film("F-9").await, BORN);
-    shop.is_sound().await;
-}
-
-/// ADM-2, ADM-3: who asked says that it failed, and why; nobody else does, and what was used did not fail.
-#[tokio::test]
-async fn a_failure_is_told_by_who_asked() {
-    let shop = Shop::enforced().await;
-    shop.permits("shop.film", &["F-9", "F-10"]).await;
-    let permit = shop.permit_of("shop.film", "F-9").await;
-    let before = shop.everything().await;
-    assert_eq!(
-        refusal(fail(&shop, permit, "cashier", "why").await),
-        (RB019, json!({ "permit_id": permit, "principal": "cashier" }))
-    );
-    assert_eq!(refusal(fail(&shop, Uuid::nil(), "clerk", "why").await).0, RB019);
-    assert_eq!(refusal(fail(&shop, permit, "clerk", "  ").await).0, RB012);
-    assert_eq!(before, shop.everything().await, "nothing changed");
-    let failed = fail(&shop, permit, "clerk", "the table said no").await.expect("failed");
-    assert_eq!(failed["status"], "FAILED");
-    assert_eq!(
-        shop.film("F-9").await,
-        "rows 0 | permits FAILED | births - | log RESERVED>FAILED | told reserved,failed"
-    );
-    let after = shop.everything().await;
-    assert_eq!(
-        fail(&shop, permit, "clerk", "again").await.expect("where it stands")["status"],
-        "FAILED"
-    );
-    shop.write(&["insert into shop.film (code, title) values ('F-10', 'Ten')"])
-        .await
-        .expect("born");
-    let used = shop.permit_of("shop.film", "F-10").await;
-    assert_ne!(after, shop.everything().await);
-    let after = shop.everything().await;
-    assert_eq!(
-        fail(&shop, used, "clerk", "it did not").await.expect("where it stands")["status"],
-        "FINALIZED"
-    );
-    assert_eq!(after, shop.everything().await, "a birth stands");
-    shop.is_sound().await;
-}
-
 /// ADM-3: where the policy asks for an approval, one is needed for exactly this request, and serves no other.
 #[tokio::test]
 async fn an_approval_serves_one_request() {
@@ -530,10 +381,9 @@ async fn a_chosen_id_is_nobody_elses() {
     let twice = Uuid::now_v7();
     let both =
         json!([{ "code": "F-11", "permit_id": twice }, { "code": "F-12", "permit_id": twice }]);
-    assert_eq!(
-        taken(both).await,
-        (RS023, json!({ "run_id": twice, "machine": "birth_permit@1.0.0" }))
-    );
+    let expected =
+        json!({ "collection": "shop.film", "field": "permit_id", "expected": "each id once" });
+    assert_eq!(taken(both).await, (RB012, expected));
     assert_eq!(before, shop.everything().await, "nothing changed");
     clock_ahead(&shop.db, "2 minutes").await;
     let before = shop.everything().await;
@@ -602,7 +452,7 @@ async fn who_asks_may() {
     for (principal, class, code) in [
         ("nobody", "executor_worker", RI001),
         ("guest", "executor_worker", RI003),
-        ("guest", "observer", RS004),
+        ("guest", "observer", RI004),
         ("petra", "pic_human", RI008),
     ] {
         let answer = codes(shop.ask_as(principal, class, "shop.film", ask.clone(), None).await);
