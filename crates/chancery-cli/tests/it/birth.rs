@@ -303,7 +303,8 @@ fn the_glass_is_broken_with_somebody_elses_word(place: &Place) {
     assert_eq!(status["families"][0]["mode"], "glass_broken");
     place.superuser("insert into shop.film (code) values ('F-20')");
     let said = place.done(&["birth", "status", "film"]);
-    let row = said.stdout.lines().find(|line| line.contains("glass_broken") && line.contains("F-20"));
+    let row =
+        said.stdout.lines().find(|line| line.contains("glass_broken") && line.contains("F-20"));
     assert!(row.is_some_and(|row| row.contains("chancery_admin")), "{said:?}");
 }
 
