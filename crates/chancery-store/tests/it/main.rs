@@ -5,6 +5,8 @@ mod approval_by_hand;
 mod approval_use;
 mod approval_world;
 mod archive;
+mod birth_kills;
+mod birth_load;
 mod birth_races;
 mod canonical;
 mod catalogue;
