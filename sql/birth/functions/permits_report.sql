@@ -1,8 +1,10 @@
 -- promise: where the newest permit of each of these codes stands, in the order of the codes.
--- callers: the doors of this room
+-- callers: the doors of this room. PL/pgSQL and not SQL, which would be planned anew in every call.
 create or replace function birth.permits_report(p_collection text, p_codes text[]) returns jsonb
-language sql stable
+language plpgsql stable
 as $$
+begin
+  return (
   select coalesce(jsonb_agg(jsonb_build_object(
            'permit_id', p.permit_id, 'collection', p_collection, 'code', c.code, 'status', p.status, 'request_hash', encode(p.request_hash, 'hex'),
            'requested_by', p.started_by, 'requested_at', p.requested_at, 'expires_at', p.expires_at, 'birth_id', p.finalized_birth_id) order by c.n), '[]')
@@ -12,5 +14,6 @@ as $$
       union all
       (select p2.* from birth.birth_admission_permit p2
         where p2.collection_name = p_collection and p2.entity_code = c.code and not p2.live order by p2.requested_at desc limit 1)
-      limit 1) p on true
+      limit 1) p on true);
+end
 $$;

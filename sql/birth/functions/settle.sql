@@ -1,12 +1,12 @@
 -- promise: this permit, and every other that this transaction consumed and that led to a birth, is finalized; or failed, where no row
 --          came of the insert (ON CONFLICT DO NOTHING, a trigger that returned null or rewrote the code). Both moves of each stand in
 --          the log, chained, with their events: one statement for all of them.
--- callers: birth.permit_equals_log, at COMMIT
+-- callers: birth.permit_equals_log, at COMMIT. One plan for all calls, as in birth.reserve.
 -- arrow: RESERVED → CONSUMED → FINALIZED | FAILED
 -- locks: none more: the gate's compare-and-set holds every permit that is settled here
 -- refuses with: RS004, RE001
 create or replace function birth.settle(p_permit_id uuid) returns void
-language plpgsql
+language plpgsql set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
   v_xid xid8 := pg_current_xact_id();

@@ -135,7 +135,8 @@ pub(super) async fn status(context: &mut Context, args: &Status) -> Result<Outco
         },
         None => store.families().await?,
     };
-    let only = args.table.as_ref().and(families.first()).map(|f| f.collection_name.as_str());
+    let only =
+        args.table.as_ref().and_then(|_| families.first()).map(|f| f.collection_name.as_str());
     let permits = store.permit_counts(only).await?;
     let violations = store.birth_violations(only, args.limit).await?;
     let answer = json!({ "families": families, "permits": permits, "violations": violations });

@@ -73,6 +73,7 @@ fn a_table_of_ones_own_from_its_protection_to_its_release() {
     a_permit_is_taken_back(&place);
     a_login_of_ones_own_inserts(&place);
     a_gate_that_was_taken_away_is_found(&place);
+    a_birth_that_needs_an_approval(&place);
     the_glass_is_broken_with_somebody_elses_word(&place);
 
     let released = place.json(&["birth", "release", "shop.film", "--as", "alice"]);
@@ -303,8 +304,30 @@ fn the_glass_is_broken_with_somebody_elses_word(place: &Place) {
     assert_eq!(status["families"][0]["mode"], "glass_broken");
     place.superuser("insert into shop.film (code) values ('F-20')");
     let said = place.done(&["birth", "status", "film"]);
-    let row = said.stdout.lines().find(|line| line.contains("glass_broken") && line.contains("F-20"));
+    let row =
+        said.stdout.lines().find(|line| line.contains("glass_broken") && line.contains("F-20"));
     assert!(row.is_some_and(|row| row.contains("chancery_admin")), "{said:?}");
+}
+
+/// ADM-3: where the policy asks for it, each birth has an approval of its own, for exactly this request.
+fn a_birth_that_needs_an_approval(place: &Place) {
+    protect(place, &["--enforce", "--require-approval"]);
+    let rehearsed = admit(place, "F-4", "The Trial", "{}", &["--json"]).ends_with(3).json();
+    assert_eq!(rehearsed["refused"]["code"], "RB011", "{rehearsed}");
+    let digest = rehearsed["request_hash"].as_str().expect("a digest");
+    refused(&admit(place, "F-4", "The Trial", "{}", &["--commit"]).ends_with(3), "RB011");
+    let ask = ["approval", "request", "--kind", "birth_admission", "--subject", "shop.film/F-4"];
+    let about = ["--digest", digest, "--title", "F-4 may be born", "--as", "alice"];
+    let approval = place.done(&[&ask[..], &about].concat()).stdout.trim().to_owned();
+    let given = ["--commit", "--approval", &approval];
+    refused(&admit(place, "F-4", "The Trial", "{}", &given).ends_with(3), "RA006");
+    place.done(&["approval", "vote", &approval, "--approve", "--as", "bob"]);
+    let other = admit(place, "F-4", "F for Fake", "{}", &given).ends_with(3);
+    refused(&other, "RA003");
+    admit(place, "F-4", "The Trial", "{}", &given).ends_with(0);
+    admit(place, "F-4", "The Trial", "{}", &given).ends_with(0);
+    assert!(films(place).contains("F-4"));
+    protect(place, &["--enforce"]);
 }
 
 fn a_gate_that_was_taken_away_is_found(place: &Place) {

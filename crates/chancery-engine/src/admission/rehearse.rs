@@ -62,7 +62,7 @@ pub async fn rehearse(
     let collection = &family.collection_name;
     let mut checks = checked(store, family, object, &hash).await?;
     if family.approval_required {
-        let why = (!approval_given).then(|| "the family asks for an approval of each birth");
+        let why = (!approval_given).then_some("the family asks for an approval of each birth");
         checks.checks.push(PreBirthCheck {
             check: "approval_is_given".to_owned(),
             ok: approval_given,

@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use chancery_engine::audit::{self, Pins};
 use chancery_model::refusal::Code;
 use chancery_store::{Error, Role};
 use chancery_testkit::{TestDb, repo_path};
@@ -17,6 +16,7 @@ use serde_json::{Value, json};
 use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 
+use crate::birth_load::{assert_chained, assert_whole, number, protect};
 use crate::session::{Isolation, Session};
 use crate::support::codes;
 
@@ -39,29 +39,15 @@ impl Shop {
         db.service("desk", &["executor_worker"]).await;
         db.service("chief", &["reviewer"]).await;
         let mut admin = db.superuser().await;
-        for statement in [
-            "create schema shop",
-            "create table shop.item (code text primary key, slot integer not null unique)",
-            // The clock runs fast, so that permits run out all the time.
-            "create or replace function internal.now() returns timestamptz language sql as
-               'select timestamptz ''2026-01-01'' + (clock_timestamp() - timestamptz ''2026-01-01'') * 50'",
-        ] {
-            admin.execute(statement).await.expect("a shop");
-        }
+        // The clock runs fast, so that permits run out all the time.
+        let fast = "create or replace function internal.now() returns timestamptz language sql as
+           'select timestamptz ''2026-01-01'' + (clock_timestamp() - timestamptz ''2026-01-01'') * 50'";
+        admin.execute(fast).await.expect("a clock");
+        protect(&mut admin, 25).await;
         // Those who lock codes in any order are told so at once.
         let quick =
             format!("alter database {} set deadlock_timeout = '20ms'", db.target().database());
         admin.execute(sqlx::AssertSqlSafe(quick)).await.expect("a setting");
-        let policy: Value = sqlx::query_scalar(
-            "select birth.fn_family_put('shop.item'::regclass, 'code', null, '^item-[0-9]+$', 25, internal.now(), false, 'governed', 'chancery')",
-        )
-        .fetch_one(&mut admin)
-        .await
-        .expect("a family");
-        for statement in texts(&policy["statements"]).chain(texts(&policy["grants"])) {
-            admin.execute(sqlx::AssertSqlSafe(statement)).await.expect("the owner may");
-        }
-        admin.execute("grant select, delete on shop.item to birth_writer").await.expect("a grant");
         let shop = Self { db };
         // Whoever wants the slot of this one gets no row.
         let mut desk = Session::open(&shop.db, Role::App).await;
@@ -70,53 +56,6 @@ impl Shop {
         writer.run("insert into shop.item values ('item-0', 0)").await.expect("born");
         shop
     }
-
-    /// ADM-3, ADM-4: what holds for an enforced family at any moment that somebody can see.
-    async fn assert_whole(&self) {
-        for (what, rows) in [
-            ("permits that are used and not settled", "birth.birth_admission_permit where status = 'CONSUMED'"),
-            (
-                "births without a finalized permit of their own",
-                "birth.birth_registry b left join birth.birth_admission_permit p on p.permit_id = b.permit_id and p.finalized_birth_id = b.birth_id
-                    and p.entity_code = b.entity_code and p.collection_name = b.collection_name
-                  where b.admission <> 'permit' or p.status is distinct from 'FINALIZED'",
-            ),
-            (
-                "finalized permits without their birth",
-                "birth.birth_admission_permit p left join birth.birth_registry b on b.birth_id = p.finalized_birth_id and b.permit_id = p.permit_id
-                  where (p.status = 'FINALIZED') <> (b.birth_id is not null)",
-            ),
-            (
-                "rows without a birth, or births without a row",
-                "shop.item i full join (select * from birth.birth_registry where collection_name = 'shop.item') b on b.entity_code = i.code
-                  where i.code is null or b.birth_id is null",
-            ),
-            ("violations", "birth.v_birth_admission_violation"),
-            (
-                "permits that stand elsewhere than their log says",
-                "birth.birth_admission_permit p
-                  where (p.status, p.seq, p.head_hash) is distinct from (
-                    select (l.to_state, l.seq, l.hash) from fsm.transition_log l where l.run_id = p.permit_id order by l.seq desc limit 1)",
-            ),
-            (
-                "log rows without their event, or events without a log row",
-                "(select l.run_id, l.seq from fsm.transition_log l where l.run_kind = 'birth_permit' and l.event_type is not null) l
-                   full join (select o.subject_id, o.subject_seq from event.event_outbox o where o.subject_kind = 'birth_permit') o
-                     on o.subject_id = l.run_id and o.subject_seq = l.seq
-                  where l.run_id is null or o.subject_id is null",
-            ),
-        ] {
-            assert_eq!(self.db.count(rows).await, 0, "{what}");
-        }
-        let auditor = self.db.store(Role::Auditor);
-        let report = audit::verify(&auditor, Pins::default(), |_| ()).await.expect("an audit");
-        assert_eq!(report.mismatches, [], "the chains are whole");
-    }
-}
-
-fn texts(list: &Value) -> impl Iterator<Item = String> {
-    let list = list.as_array().expect("a list").clone();
-    list.into_iter().map(|text| text.as_str().expect("a text").to_owned())
 }
 
 /// Asks for permits; answers how many were new.
@@ -310,6 +249,7 @@ async fn no_birth_without_its_permit_and_no_permit_without_its_birth() {
     let permits = number("CHANCERY_TEST_PERMITS", 150);
     let seed = number("CHANCERY_TEST_SEED", 6);
     let shop = Shop::open().await;
+    let mut admin = shop.db.superuser().await;
     let mut crowd = Vec::new();
     for n in 0..CLIENTS {
         let role = if n % 2 == 0 { Role::BirthWriter } else { Role::App };
@@ -339,7 +279,8 @@ async fn no_birth_without_its_permit_and_no_permit_without_its_birth() {
         for task in tasks {
             crowd.push(task.await.expect("nobody met anything unexpected"));
         }
-        shop.assert_whole().await;
+        assert_whole(&mut admin).await;
+        assert_chained(&shop.db.store(Role::Auditor)).await;
     }
     println!("{permits} permits, seed {seed}: {:?}", tally.words.lock().expect("nobody panicked"));
     let told = tally.born.lock().expect("nobody panicked").clone();
@@ -379,17 +320,12 @@ async fn the_id_of_a_permit_is_used_once() {
     desk.run(&ask("item-1")).await.expect("a permit");
     let before = shop.db.fingerprint().await;
     desk.run(&ask("item-1")).await.expect("the same again");
-    assert_eq!(codes(desk.run(&ask("item-2")).await), [Code::RB012]);
+    assert_eq!(codes(desk.run(&ask("item-2")).await), [Code::RS023]);
     assert_eq!(shop.db.fingerprint().await, before);
     desk.run(&format!(
         "select birth.fn_birth_permit_fail('{id}', 'lost heart', 'desk', 'executor_worker')"
     ))
     .await
     .expect("failed");
-    assert_eq!(codes(desk.run(&ask("item-1")).await), [Code::RB012]);
-}
-
-#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+    assert_eq!(codes(desk.run(&ask("item-1")).await), [Code::RS023]);
 }

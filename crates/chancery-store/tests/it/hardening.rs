@@ -4,7 +4,7 @@
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::governance::{Issue, Tick};
 use chancery_store::{LOGINS, Role, Store};
-use chancery_testkit::{TestDb, shipped};
+use chancery_testkit::{TestDb, births, shipped};
 use serde_json::json;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -38,7 +38,7 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     panel.live().await;
     orchestrated(&panel.db).await;
     watched(&panel.db, &store).await;
-    born(&panel.db).await;
+    births::live(&panel.db).await;
     let yard = Yard::beside(panel).await;
     yard.live().await;
     (yard.into_db(), store, run)
@@ -75,26 +75,6 @@ async fn watched(db: &TestDb, store: &Store) {
         admin.execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
     store.fn_event_lag_record("chancery").await.expect("recorded");
-}
-
-/// A row in each table of births. The database has units, which were born by permit.
-async fn born(db: &TestDb) {
-    let machine = shipped().into_iter().find(|machine| machine.machine == "governance_candidate");
-    db.definition(&machine.expect("the machine of candidates")).await;
-    let handed = "select ((birth.fn_birth_handoff('chancery') ->> 'handed')::int > 0)::text";
-    assert_eq!(db.text_as(Role::App, handed).await, "true");
-    let step = "select jsonb_array_length(iu.fn_dot_iu_command_log(
-        'dot_birth_admit', 'apply', 'REQUESTED', 'ok', sha256('a request'), '{}', '{}', 'chancery'))::text";
-    assert_eq!(db.text_as(Role::App, step).await, "1");
-    let mut admin = db.superuser().await;
-    for statement in [
-        "set role chancery_definer",
-        "select birth.note_family(f, 'changed', 'chancery') from birth.family f",
-        "insert into birth.break_glass (break_glass_id, collection_name, reason, approval_id, opened_by, opened_at, expires_at)
-         values (internal.uuid_v7(), 'nothing', 'a test', internal.uuid_v7(), 'chancery', now(), now() + interval '1 minute')",
-    ] {
-        admin.execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
-    }
 }
 
 /// A row in each table of the orchestrator. The database has a document and an executor.

@@ -13,6 +13,8 @@ mod birth_families;
 mod birth_gate;
 mod birth_glass;
 mod birth_handoff;
+mod birth_kills;
+mod birth_load;
 mod birth_moves;
 mod birth_permits;
 mod birth_races;
