@@ -231,8 +231,7 @@ async fn an_announcement_dies_and_the_birth_stands() {
     shop.is_sound().await;
 }
 
-/// ADM-4, ADM-7: births without a permit are a finding of their family, made by the pass that meets them; graver where the family is
-/// enforced. Nothing of it waits for anybody.
+/// ADM-4, ADM-7: births without a permit are a finding of their family, made by the pass that meets them, so that no birth waits for one.
 #[tokio::test]
 async fn a_missing_permit_is_a_finding() {
     let shop = Shop::open().await;
@@ -249,7 +248,6 @@ async fn a_missing_permit_is_a_finding() {
     shop.write(&[&film("F-5")]).await.expect("only reported");
     pass(&shop).await;
     assert_eq!(shop.db.text(said).await, "warning 1 F-5 birth_writer 2");
-    // A superuser can take the gate's triggers away and put them back; what was written meanwhile has no birth and is nobody's finding.
     let violations = shop.db.text("select string_agg(entity_code || ' ' || violation, ',' order by entity_code) from birth.v_birth_admission_violation").await;
     assert_eq!(violations, "F-3 permit_missing,F-4 permit_missing,F-5 permit_missing");
 }

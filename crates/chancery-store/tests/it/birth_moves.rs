@@ -1,6 +1,6 @@
 //! Rows that move between partitions, partitions that come and go, and gates that somebody took away.
 
-use chancery_model::refusal::Code::{RB001, RB004, RB007};
+use chancery_model::refusal::Code::{RB001, RB004, RB007, RB008};
 use chancery_store::Role;
 use serde_json::{Value, json};
 
@@ -341,4 +341,42 @@ async fn the_gate_stands_while_a_statement_runs_and_on_its_table_only() {
         );
         assert_eq!(before, shop.everything().await, "nothing changed");
     }
+}
+
+/// ADM-4: with any one of the gate's triggers taken away there is still no half state: a row is born whole or refused.
+#[tokio::test]
+async fn one_trigger_less_makes_no_half_birth() {
+    let shop = Shop::enforced().await;
+    let film = |code: &str| format!("insert into shop.film (code, title) values ('{code}', 'x')");
+    for (n, (trigger, without, with)) in [
+        ("zzz_chancery_birth_gate", Some(RB001), Some(RB001)),
+        ("aaa_chancery_birth_born", Some(RB008), Some(RB008)),
+        ("aaa_chancery_birth_left", Some(RB001), None),
+        ("aaa_chancery_birth_code", Some(RB001), None),
+        ("chancery_birth_finalize", Some(RB001), None),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let code = format!("H-{n}");
+        shop.permits("shop.film", &[&code]).await;
+        shop.own(&[&format!("alter table shop.film disable trigger {trigger}")])
+            .await
+            .expect("the owner may");
+        let before = shop.everything().await;
+        let answer = shop.write(&[&film("H-none")]).await;
+        assert_eq!(codes(answer), without.into_iter().collect::<Vec<_>>(), "{trigger}");
+        if let Some(refused) = with {
+            assert_eq!(codes(shop.write(&[&film(&code)]).await), [refused], "{trigger}");
+        }
+        assert_eq!(before, shop.everything().await, "nothing changed");
+        if with.is_none() {
+            shop.write(&[&film(&code)]).await.expect("born");
+            assert_eq!(shop.film(&code).await, BORN, "{trigger}");
+        }
+        shop.own(&[&format!("alter table shop.film enable always trigger {trigger}")])
+            .await
+            .expect("the owner may");
+    }
+    shop.is_sound().await;
 }
