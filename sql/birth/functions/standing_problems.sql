@@ -33,7 +33,8 @@ begin
   end if;
   select a.entity_code, p.permit_id, p.status into v_other
     from unnest(p_asks) a
-    join birth.birth_admission_permit p on p.permit_id = a.permit_id
+    join lateral (
+      select p1.permit_id, p1.status, p1.collection_name, p1.entity_code, p1.live from birth.birth_admission_permit p1 where p1.permit_id = a.permit_id limit 1) p on true
    where p.collection_name <> p_family.collection_name or p.entity_code <> a.entity_code or not p.live
    limit 1;
   if found then
