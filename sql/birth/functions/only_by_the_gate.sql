@@ -6,7 +6,10 @@ language plpgsql stable
 as $$
 begin
   if current_user = 'chancery_definer' and (new.status <> 'CONSUMED' or pg_trigger_depth() > 1) then
-    new.live := new.status in ('RESERVED', 'CONSUMED', 'FINALIZED');
+    -- Only where it changes: a row that is written as it came need not be put together again.
+    if new.live <> (new.status in ('RESERVED', 'CONSUMED', 'FINALIZED')) then
+      new.live := not new.live;
+    end if;
     return new;
   end if;
   perform internal.refuse(internal.problem('RS015', jsonb_build_object(
