@@ -29,9 +29,10 @@ declare
   v_table text;
 begin
   foreach v_table in array array['birth.family_log', 'birth.break_glass', 'iu.dot_iu_command_run'] loop
+    -- Policies are the administrator's, who becomes the definer; the rest comes through the product's own login.
     execute format('create or replace trigger only_by_the_doors before insert on %s
-                      for each row when (current_user::text <> %L) execute function internal.refuse_direct_write(%L)',
-                   v_table::regclass, 'chancery_definer', 'RS016');
+                      for each row when (current_user::text <> %L%s) execute function internal.refuse_direct_write(%L)',
+                   v_table::regclass, 'chancery_definer', case when v_table <> 'birth.family_log' then ' or session_user::text <> ''chancery_app''' end, 'RS016');
     execute format('create or replace trigger is_append_only before update or delete on %s
                       for each row execute function internal.refuse_direct_write(%L)', v_table::regclass, 'RS016');
     execute format('alter table %s enable always trigger only_by_the_doors', v_table::regclass);
@@ -40,11 +41,19 @@ begin
 end
 $evidence$;
 
+drop trigger if exists a_birth_does_not_vanish on birth.departure;
+create constraint trigger a_birth_does_not_vanish after insert on birth.departure
+  deferrable initially deferred for each row execute function birth.refuse_vanished();
+alter table birth.departure enable always trigger a_birth_does_not_vanish;
+
 drop trigger if exists rehearsal_is_never_committed on birth.rehearsal;
 create constraint trigger rehearsal_is_never_committed after insert or update on birth.rehearsal
   deferrable initially deferred for each row execute function birth.refuse_rehearsal();
 alter table birth.rehearsal enable always trigger rehearsal_is_never_committed;
 
+create or replace trigger candidate_is_born_by_the_door before insert on governance.governance_candidate_state
+  for each row when (current_user::text <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
+alter table governance.governance_candidate_state enable always trigger candidate_is_born_by_the_door;
 create or replace trigger candidate_facts_never_change
   before update of candidate_id, birth_id, object_type, object_ref, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest
   on governance.governance_candidate_state

@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, approval, audit, cutter, db, demo, doc, doctor, kb, key, machine, manual, principal,
-    queue, relay, run, serve, worker,
+    Context, approval, audit, birth, cutter, db, demo, doc, doctor, kb, key, machine, manual,
+    principal, queue, relay, run, serve, worker,
 };
 
 const EXIT_CODES: &str = "\
@@ -39,6 +39,17 @@ pub(crate) struct Cutter {
     pub(crate) globals: Globals,
     #[command(subcommand)]
     pub(crate) command: cutter::Command,
+}
+
+/// Brings one object into being, with a permit that the database enforces. The same as `chancery birth admit`.
+#[derive(Debug, Parser)]
+#[command(name = "dot-birth-admit", version, after_help = birth::ADMIT_EXAMPLES, max_term_width = 100)]
+pub(crate) struct DotBirthAdmit {
+    // First, or its options would stand under the heading of the global ones.
+    #[command(flatten)]
+    pub(crate) admit: birth::Admit,
+    #[command(flatten)]
+    pub(crate) globals: Globals,
 }
 
 /// Options that every command takes.
@@ -121,6 +132,12 @@ pub(crate) enum Command {
     /// Cuts of documents: mark, sweep, review, cut, verify
     #[command(subcommand, after_help = cutter::EXAMPLES)]
     Cutter(cutter::Command),
+    /// Births: tables under admission, permits, and what is born with them
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery birth protect shop.film --code code --enforce --as alice\n  $ chancery birth status"
+    )]
+    Birth(birth::Command),
     /// Jobs: list, add, cancel, and dead letters that run again
     #[command(
         subcommand,
@@ -165,6 +182,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Kb(command) => Box::pin(kb::dispatch(context, command)).await,
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
+        Command::Birth(command) => Box::pin(birth::dispatch(context, command)).await,
         Command::Queue(command) => Box::pin(queue::dispatch(context, command)).await,
         Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,

@@ -44,12 +44,15 @@ pub(crate) enum Command {
     },
     /// Open psql as a login; without --role as one that only reads
     #[command(
-        after_help = "Example:\n  $ chancery db psql\n  $ chancery db psql -- -c 'select * from fsm.v_machine'"
+        after_help = "Example:\n  $ chancery db psql\n  $ chancery db psql -- -c 'select * from fsm.v_machine'\n  $ chancery db psql --admin -- -f my-tables.sql"
     )]
     Psql {
         /// The login
         #[arg(long, default_value = "auditor_ro", value_parser = role())]
         role: Role,
+        /// As the administrator, whom no rule of ours binds; to make tables of your own
+        #[arg(long, conflicts_with = "role")]
+        admin: bool,
         /// Arguments for psql
         #[arg(last = true, value_name = "ARGS")]
         args: Vec<OsString>,
@@ -67,7 +70,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Stop => stop(context).await,
         Command::Status => status(context).await,
         Command::Url { role, with_password } => url(context, role, with_password).await,
-        Command::Psql { role, args } => psql(context, role, &args).await,
+        Command::Psql { role, admin, args } => psql(context, (!admin).then_some(role), &args).await,
     }
 }
 
@@ -237,7 +240,12 @@ async fn url(context: &mut Context, role: Role, with_password: bool) -> Result<O
     Ok(Outcome::Done)
 }
 
-async fn psql(context: &mut Context, role: Role, args: &[OsString]) -> Result<Outcome, Failure> {
+/// As a login, or without one as the administrator.
+async fn psql(
+    context: &mut Context,
+    role: Option<Role>,
+    args: &[OsString],
+) -> Result<Outcome, Failure> {
     if context.out.is_json() {
         return Err(Failure::Usage(
             "psql has a voice of its own; for programs there is `chancery db url --json`"
@@ -245,7 +253,10 @@ async fn psql(context: &mut Context, role: Role, args: &[OsString]) -> Result<Ou
         ));
     }
     let session = Session::open(context).await?;
-    let address = address(context, role).await?;
+    let address = match role {
+        Some(role) => address(context, role).await?,
+        None => admin_address(context, &session)?,
+    };
     let mut program = match &session.cluster {
         Some(cluster) if cluster.binaries().psql.is_none() => {
             let place = cluster.binaries().bin_dir.display();
@@ -266,6 +277,18 @@ async fn psql(context: &mut Context, role: Role, args: &[OsString]) -> Result<Ou
     }
     let error = program.arg("--dbname").arg(address.url()).args(args).exec();
     Err(Failure::Failed(format!("psql can't be run: {error}")))
+}
+
+fn admin_address(context: &Context, session: &Session) -> Result<Address, Failure> {
+    match (&session.cluster, &context.config.database_url) {
+        (Some(cluster), _) => {
+            let connection = cluster.connection(cluster.superuser())?;
+            Ok(Address::of_socket(&connection.with_database(chancery_store::DATABASE)))
+        }
+        (None, url) => {
+            Address::of_url(url.as_deref().unwrap_or_default(), session.target.database(), None)
+        }
+    }
 }
 
 async fn address(context: &Context, role: Role) -> Result<Address, Failure> {

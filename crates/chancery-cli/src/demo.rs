@@ -29,7 +29,7 @@ const EXAMPLE: (&str, &str) =
     ("purchase_approval", include_str!("../../../machines/examples/purchase_approval.yaml"));
 
 /// The machines of the product itself.
-const PRODUCT: [(&str, &str); 9] = [
+const PRODUCT: [(&str, &str); 10] = [
     machine!("step"),
     machine!("task"),
     machine!("workflow_run"),
@@ -39,6 +39,7 @@ const PRODUCT: [(&str, &str); 9] = [
     machine!("job"),
     machine!("dlq_replay"),
     machine!("finding"),
+    machine!("governance_candidate"),
 ];
 
 /// Name, kind, class.

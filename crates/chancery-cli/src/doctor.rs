@@ -30,6 +30,7 @@ pub(crate) async fn doctor(context: &mut Context, args: &Doctor) -> Result<Outco
             armed = Some(session.target.rearm_triggers().await?);
         }
         checks.extend(database(&session, Role::Auditor).await?);
+        checks.extend(gates(&session).await?);
     }
     if let Some(armed) = armed {
         context.out.note(&format!("armed {armed} guard triggers again"));
@@ -180,4 +181,26 @@ async fn database(session: &Session, role: Role) -> Result<Vec<Check>, Failure> 
         )]);
     }
     Ok(store.ground().await?)
+}
+
+/// Tables under admission whose gate is not in place. No ground that a service stands on: the table's owner can take a gate away
+/// at any time, and then the watchdog must be there to say so.
+async fn gates(session: &Session) -> Result<Option<Check>, Failure> {
+    let store = session.unchecked_store(Role::Auditor)?;
+    // Where nothing is installed, or something older, that is the finding.
+    let Ok(families) = store.families().await else { return Ok(None) };
+    let open: Vec<String> = families
+        .iter()
+        .filter(|family| family.active && family.armed != Some(true))
+        .map(|family| family.collection_name.clone())
+        .collect();
+    let found = if open.is_empty() { "they are".to_owned() } else { open.join(", ") };
+    Ok(Some(check(
+        "the gates of all tables under admission are in place",
+        open.is_empty(),
+        found,
+        || {
+            "run `chancery birth protect` for it again with its policy, or `chancery birth release` when it is gone for good".to_owned()
+        },
+    )))
 }

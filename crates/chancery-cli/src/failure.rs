@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chancery_engine::admission::NotBorn;
 use chancery_engine::orchestrator::Stop;
 use chancery_model::machine::{Finding, ParseError};
 use chancery_model::refusal::{Code, Problem, Refusal};
@@ -50,6 +51,8 @@ pub(crate) enum Failure {
     Failed(String),
     /// A run does not go on.
     Stopped(Box<Stop>),
+    /// A table did not take a row.
+    NotBorn(Box<NotBorn>),
     /// Nobody reads our output any more.
     PipeClosed,
 }
@@ -63,7 +66,11 @@ impl Failure {
             Self::Stopped(stop) => {
                 stop.source.as_ref().and_then(|error| error.refusal()).map(|refusal| refusal.code)
             }
-            Self::Malformed { .. } | Self::Usage(_) | Self::Failed(_) | Self::PipeClosed => None,
+            Self::Malformed { .. }
+            | Self::Usage(_)
+            | Self::Failed(_)
+            | Self::NotBorn(_)
+            | Self::PipeClosed => None,
         }
     }
 
@@ -89,6 +96,7 @@ impl Failure {
             | Self::Usage(_)
             | Self::Failed(_)
             | Self::Stopped(_)
+            | Self::NotBorn(_)
             | Self::PipeClosed => &[],
         }
     }
@@ -111,7 +119,9 @@ impl Failure {
 
     fn outcome(&self) -> Outcome {
         match self {
-            Self::Refused(_) | Self::Unsound { .. } | Self::Malformed { .. } => Outcome::Refused,
+            Self::Refused(_) | Self::Unsound { .. } | Self::Malformed { .. } | Self::NotBorn(_) => {
+                Outcome::Refused
+            }
             Self::Usage(_) => Outcome::WrongUsage,
             Self::Stopped(stop) if is_rule(stop) => Outcome::Refused,
             Self::Stopped(_) => Outcome::Failed,
@@ -141,6 +151,9 @@ impl Failure {
             }
             Self::Usage(message) | Self::Failed(message) => format!("error: {message}"),
             Self::Stopped(stop) => stop_text(stop),
+            Self::NotBorn(not_born) => {
+                format!("refused insert_rejected: {}\nhint: {}", self.title(), way_out(not_born))
+            }
             Self::PipeClosed => String::new(),
         }
     }
@@ -163,6 +176,10 @@ impl Failure {
                 "code": stop.code, "reason": stop.reason, "way": stop.way,
                 "refused": stop.source.as_ref().and_then(|error| error.refusal()).map(refusal_json),
             } }),
+            Self::NotBorn(not_born) => json!({ "refused": {
+                "code": null, "problem": "insert_rejected", "title": self.title(), "hint": way_out(not_born),
+                "problems": [not_born],
+            } }),
             Self::PipeClosed => Value::Null,
         }
     }
@@ -184,8 +201,26 @@ impl Failure {
             }
             Self::Usage(message) | Self::Failed(message) => message.clone(),
             Self::Stopped(stop) => stop.reason.clone(),
+            Self::NotBorn(not_born) => {
+                let words = match &not_born.rejected {
+                    Some(rejected) => rejected.to_string(),
+                    None => not_born.reason.clone(),
+                };
+                format!("{} did not take {}: {words}", not_born.collection, not_born.code)
+            }
             Self::PipeClosed => String::new(),
         }
+    }
+}
+
+/// What to do about a row that a table did not take.
+fn way_out(not_born: &NotBorn) -> &'static str {
+    match not_born.rejected.as_ref().map(|rejected| rejected.sqlstate.as_str()) {
+        Some("42501") => {
+            "let birth_writer do what the row's triggers need, or insert under a login of your own: --writer URL. The permit is \
+             over; the same command gets a fresh one"
+        }
+        _ => "the permit is over; mend what the table says, and the command gets a fresh one",
     }
 }
 

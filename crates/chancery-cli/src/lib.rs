@@ -9,6 +9,7 @@ mod stop;
 
 mod approval;
 mod audit;
+mod birth;
 mod cutter;
 mod db;
 mod demo;
@@ -36,7 +37,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 
-use crate::cli::{Cli, Command, Cutter, Globals};
+use crate::cli::{Cli, Command, Cutter, DotBirthAdmit, Globals};
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
 use crate::output::Out;
@@ -59,6 +60,12 @@ pub fn chancery() -> ExitCode {
 pub fn cutter() -> ExitCode {
     let Cutter { globals, command } = Cutter::parse();
     program(&globals, Command::Cutter(command))
+}
+
+/// The program `dot-birth-admit`: the same as `chancery birth admit`.
+pub fn dot_birth_admit() -> ExitCode {
+    let DotBirthAdmit { globals, admit } = DotBirthAdmit::parse();
+    program(&globals, Command::Birth(birth::Command::Admit(admit)))
 }
 
 fn program(globals: &Globals, command: Command) -> ExitCode {

@@ -67,6 +67,14 @@ pub const TABLES: &[(&str, &[&str])] = &[
             "last_transition_at",
         ],
     ),
+    ("birth.family_log", &[]),
+    ("birth.birth_registry", &[]),
+    ("birth.break_glass", &[]),
+    (
+        "governance.governance_candidate_state",
+        &["state", "facet", "seq", "head_hash", "last_transition_at"],
+    ),
+    ("iu.dot_iu_command_run", &[]),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

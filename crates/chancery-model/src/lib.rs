@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod approval;
+pub mod birth;
 pub mod canonical;
 pub mod chain;
 pub mod cutter;

@@ -362,6 +362,34 @@ impl Snapshot {
         rows.iter().map(|row| raw_row(shape, row)).collect()
     }
 
+    /// The rows whose column of bytes has one of these values, in the order of that column.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn evidence_hashed(
+        &mut self,
+        shape: &Shape,
+        column: &str,
+        hashes: &[Vec<u8>],
+    ) -> Result<Vec<RawRow>, Error> {
+        if hashes.is_empty() {
+            return Ok(Vec::new());
+        }
+        let query = format!(
+            "select {} from {} t where {} = any($1::bytea[]) order by {}",
+            shape.rendered,
+            shape.view,
+            identifier(column),
+            by_value(std::iter::once(column))
+        );
+        let rows = sqlx::query(AssertSqlSafe(query)).bind(hashes);
+        rows.fetch_all(&mut *self.transaction)
+            .await?
+            .iter()
+            .map(|row| raw_row(shape, row))
+            .collect()
+    }
+
     /// How many rows a table has.
     ///
     /// # Errors

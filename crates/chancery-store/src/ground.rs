@@ -66,6 +66,7 @@ const ROOMS: &[&str] = &[
     "orchestrator",
     "queue",
     "governance",
+    "birth",
 ];
 
 impl Store {

@@ -6,6 +6,7 @@ use sqlx::Row as _;
 use sqlx::postgres::{PgConnection, PgRow};
 use uuid::Uuid;
 
+use crate::birth::CommandStep;
 use crate::evidence::EvidenceRow;
 use crate::fsm::decode;
 use crate::{Error, Store};
@@ -114,7 +115,45 @@ pub struct UnitEvidence {
     pub lifecycle: Vec<EvidenceRow>,
 }
 
+/// A step of a command, for its ledger.
+#[derive(Debug, Clone)]
+pub struct CommandLog<'a> {
+    /// It must stand in the catalogue.
+    pub command: &'a str,
+    /// `plan`, `apply` or `verify`.
+    pub run_mode: &'a str,
+    pub phase: &'a str,
+    pub ok: bool,
+    pub request_hash: &'a [u8],
+    pub before: &'a Value,
+    pub after: &'a Value,
+    pub actor: &'a str,
+}
+
 impl Store {
+    /// Writes a step into the ledger of commands, once an attempt, and gives the steps of the attempt so far.
+    ///
+    /// # Errors
+    /// The database's refusal: the command is not in the catalogue, or the step before this one has not happened.
+    pub async fn fn_dot_iu_command_log(
+        &self,
+        step: &CommandLog<'_>,
+    ) -> Result<Vec<CommandStep>, Error> {
+        let steps: Value =
+            sqlx::query_scalar("select iu.fn_dot_iu_command_log($1, $2, $3, $4, $5, $6, $7, $8)")
+                .bind(step.command)
+                .bind(step.run_mode)
+                .bind(step.phase)
+                .bind(if step.ok { "ok" } else { "failed" })
+                .bind(step.request_hash)
+                .bind(step.before)
+                .bind(step.after)
+                .bind(step.actor)
+                .fetch_one(&self.pool)
+                .await?;
+        decode(steps)
+    }
+
     /// Stores a document, or a new version of one.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod births;
 mod cluster;
 mod database;
 mod hand;

@@ -10,7 +10,7 @@ pub fn repo_path(relative: &str) -> PathBuf {
 }
 
 /// The machines of the product.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "step",
     "task",
     "workflow_run",
@@ -20,6 +20,7 @@ const NAMES: [&str; 9] = [
     "job",
     "dlq_replay",
     "finding",
+    "governance_candidate",
 ];
 
 /// The machines of the product, by name.

@@ -1,7 +1,7 @@
 -- promise: the statements that put a family's table under its triggers, for the table's owner to run. All ENABLE ALWAYS; on a
 --          partitioned table they reach every partition, also those that come later. Names that sort last among the gates: what the
 --          owner's own triggers make of the code is what counts.
--- callers: birth.arm, birth.fn_family_arming
+-- callers: birth.arm, birth.fn_family_put
 -- Dynamic SQL is made here and run elsewhere, with %I and %s of a regclass only.
 create or replace function birth.arming(p_collection text) returns text[]
 language plpgsql stable
@@ -18,7 +18,7 @@ begin
     format('create or replace trigger zzz_chancery_birth_gate before insert on %s for each row execute function %s()', v_table, v_function),
     format('create or replace trigger aaa_chancery_birth_born after insert on %s for each row execute function %s()', v_table, v_function),
     format('create or replace trigger aaa_chancery_birth_left after delete on %s for each row execute function %s()', v_table, v_function),
-    format('create or replace trigger aaa_chancery_birth_code after update on %s for each row when (old.%I is distinct from new.%I) execute function %s()',
+    format('create or replace trigger aaa_chancery_birth_code after update on %s for each row when (old.%I::text collate pg_catalog."C" is distinct from new.%I::text collate pg_catalog."C") execute function %s()',
            v_table, v_family.code_column, v_family.code_column, v_function),
     format('drop trigger if exists chancery_birth_finalize on %s', v_table),
     format('create constraint trigger chancery_birth_finalize after insert on %s deferrable initially deferred for each row execute function %s(%L)',

@@ -1,24 +1,18 @@
--- promise: at COMMIT a row that was inserted is born: it stands in the registry, and it is still there.
--- callers: the trigger functions of the families, from their constraint trigger
--- refuses with: RB005 it left again in the same transaction, RB008 half a birth
+-- promise: at COMMIT a row that was inserted is born: it stands in the registry. (That it is still there: birth.refuse_vanished.)
+-- callers: the trigger functions of the families, from their constraint trigger, where the code itself has no birth on record. (A birth's
+--          permit is finalized by then, or the transaction does not commit: that is the permit's own constraint.)
+-- refuses with: RB008 half a birth
 create or replace function birth.assert_born(p_collection text, p_code text) returns void
 language plpgsql
 as $$
-declare
-  v_birth record;
 begin
-  -- Its permit is finalized by then, or the transaction does not commit: that is the permit's own constraint.
-  select b.xid = pg_current_xact_id() as born_now into v_birth from birth.birth_registry b where b.entity_code = p_code and b.collection_name = p_collection;
-  if found then
-    if v_birth.born_now and exists (
-        select from birth.departure d
-         where d.collection_name = p_collection and d.entity_code = p_code and d.xid = pg_current_xact_id() and not d.returned) then
-      perform internal.refuse(internal.problem('RB005', jsonb_build_object('collection', p_collection, 'entity_code', p_code)));
-    end if;
-  -- Older than its family's protection, and only moved; or without a code, where that is only reported.
-  elsif p_code is not null
-        and exists (select from birth.family f where f.collection_name = p_collection and f.active)
-        and not exists (select from birth.departure d where d.collection_name = p_collection and d.entity_code = p_code and d.xid = pg_current_xact_id()) then
+  -- Older than its family's protection, and only moved; or without a code, or with one that is too long, where that is only reported.
+  if p_code is not null
+     and exists (select from birth.family f where f.collection_name = p_collection and f.active)
+     and not exists (select from birth.birth_registry b where b.entity_code = birth.short_code(p_code) and b.collection_name = p_collection)
+     and not exists (
+       select from birth.departure d
+        where d.collection_name = p_collection and d.entity_code = birth.short_code(p_code) and d.xid = pg_current_xact_id()) then
     perform internal.refuse(internal.problem('RB008', jsonb_build_object('collection', p_collection, 'entity_code', p_code)));
   end if;
 end

@@ -23,10 +23,11 @@ begin
   perform birth.reserve(p_collection, v_asks, p_principal, p_actor_class, p_dot, null, null, null);
   return jsonb_build_object(
     'permits', birth.permits_report(p_collection, array(select a.entity_code from unnest(v_asks) a)),
-    -- All of them but the one that keeps this transaction from being committed.
+    -- All of them but the one that keeps this transaction from being committed. A constraint in a schema that is closed to the caller
+    -- cannot be named by it.
     'constraints', (
       select 'set constraints ' || string_agg(distinct format('%I.%I', n.nspname, c.conname), ', ') || ' immediate'
         from pg_constraint c join pg_namespace n on n.oid = c.connamespace
-       where c.condeferrable and c.conname <> 'rehearsal_is_never_committed'));
+       where c.condeferrable and c.conname <> 'rehearsal_is_never_committed' and has_schema_privilege(session_user, n.oid, 'usage')));
 end
 $$;

@@ -20,15 +20,19 @@ declare
 begin
   perform birth.require_operator(p_principal);
   if v_problem is not null then
-    perform internal.refuse(jsonb_set(v_problem, '{0,table}', to_jsonb(p_relation::regclass)));
+    perform internal.refuse(jsonb_set(v_problem, '{0,table}', coalesce(to_jsonb(p_relation::regclass), 'null')));
   end if;
   perform pg_advisory_xact_lock(hashtextextended('birth.family', 0));
   select format('%I.%I', n.nspname, c.relname) into v_collection from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
-  select f.* into v_before from birth.family f where f.collection_name = v_collection;
-  -- A table that was renamed keeps the name under which its births stand.
-  if not found then
-    select f.* into v_before from birth.family f where f.relation = p_relation and f.active;
-    v_collection := coalesce(v_before.collection_name, v_collection);
+  -- A table that was renamed keeps the name under which its births stand; so another that has its old name now needs another one.
+  select f.* into v_before from birth.family f where f.relation = p_relation and f.active;
+  if found then
+    v_collection := v_before.collection_name;
+  else
+    select f.* into v_before from birth.family f where f.collection_name = v_collection;
+    if v_before.active and exists (select from pg_class c where c.oid = v_before.relation) then
+      perform internal.refuse(internal.problem('RB018', jsonb_build_object('table', v_collection, 'why', 'name_taken', 'by', v_before.relation::regclass)));
+    end if;
   end if;
   insert into birth.family as f (
     collection_name, relation, code_column, name_column, code_rule, ttl_seconds, enforced_from, approval_required, governance_role, declared_by, declared_at)
@@ -44,6 +48,12 @@ begin
   perform birth.generate_families();
   return to_jsonb(v_after) || jsonb_build_object('table', v_after.relation::regclass, 'statements', birth.arming(v_collection), 'grants', (
     select array[format('grant usage on schema %I to birth_writer', n.nspname), format('grant insert on %I.%I to birth_writer', n.nspname, c.relname)]
+           -- Sequences that its defaults draw from, where they are the owner's as well.
+           || array(select distinct format('grant usage on sequence %s to birth_writer', s.oid::regclass)
+                      from pg_attrdef a
+                      join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
+                      join pg_class s on s.oid = d.refobjid and s.relkind = 'S' and s.relowner = c.relowner
+                     where a.adrelid = c.oid)
       from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation), 'owner', (
     select pg_get_userbyid(c.relowner) from pg_class c where c.oid = p_relation));
 end

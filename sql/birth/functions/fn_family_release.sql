@@ -25,6 +25,8 @@ begin
     'table', v_family.relation::regclass, 'owner', (select pg_get_userbyid(c.relowner) from pg_class c where c.oid = v_family.relation),
     'statements', (
       select coalesce(jsonb_agg(format('drop trigger %I on %s', t.tgname, v_family.relation::regclass)), '[]')
-        from pg_trigger t where t.tgrelid = v_family.relation and t.tgfoid = to_regproc(format('birth.%I', 'family_' || v_family.family_no))::oid));
+        from pg_trigger t where t.tgrelid = v_family.relation and t.tgfoid = to_regproc(format('birth.%I', 'family_' || v_family.family_no))::oid)
+      -- The right that the protection gave.
+      || coalesce((select jsonb_build_array(format('revoke insert on %s from birth_writer', c.oid::regclass)) from pg_class c where c.oid = v_family.relation), '[]'));
 end
 $$;

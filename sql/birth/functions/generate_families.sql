@@ -3,7 +3,9 @@
 --          row that leaves and a code that changes. Called once a release, and when a family is declared, so that no dynamic SQL runs
 --          when something is born. `execute format` here makes functions, with %I and %L only.
 -- Why a column is named and no row is turned into JSON: a table's owner can give a type a cast of their own, which would then run with
--- our rights. Only columns of built-in types are read, and protecting any other is refused.
+-- our rights. Only columns of built-in types are read, and protecting any other is refused; that a column still has its type is asked
+-- before it is read, since its owner can change it. Codes are compared letter by letter, whatever collation the column has: one that takes
+-- two codes for one would let the first's permit admit the second, and none but our own finds our index.
 -- callers: the migrator, birth.family_put
 create or replace function birth.generate_families() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -12,9 +14,15 @@ declare
   v_family record;
 begin
   for v_family in
-    select f.collection_name, f.family_no, f.relation, f.active, f.code_column, case when f.name_column is null then 'null' else format('new.%I::text', f.name_column) end as name_expression,
-           pg_get_userbyid(c.relowner) as table_owner
-      from birth.family f join pg_class c on c.oid = f.relation
+    select f.collection_name, f.family_no, f.relation, f.code_column, pg_get_userbyid(c.relowner) as table_owner,
+           format('(new.%I::text collate pg_catalog."default")', f.code_column) as new_code, format('(old.%I::text collate pg_catalog."default")', f.code_column) as old_code,
+           case when f.name_column is null then 'null' else format('(new.%I::text collate pg_catalog."default")', f.name_column) end as name_expression,
+           coalesce(k.atttypid, 0) as code_type,
+           case when f.name_column is null then 'false' else format('pg_typeof(new.%I) <> %s::regtype', f.name_column, coalesce(n.atttypid, 0)) end as name_differs
+      from birth.family f
+      join pg_class c on c.oid = f.relation
+      left join pg_attribute k on k.attrelid = f.relation and k.attname = f.code_column and not k.attisdropped
+      left join pg_attribute n on n.attrelid = f.relation and n.attname = f.name_column and not n.attisdropped
   loop
     execute format($f$
 create or replace function birth.%1$I() returns trigger
@@ -26,24 +34,25 @@ begin
   if tg_relid <> %2$s and pg_partition_root(tg_relid) is distinct from %2$s::regclass then
     perform internal.refuse(internal.problem('RB007', jsonb_build_object('collection', %3$L, 'table', tg_table_schema || '.' || tg_table_name)));
   end if;
+  if (case when tg_op = 'DELETE' then pg_typeof(old.%4$I) <> %8$s::regtype else pg_typeof(new.%4$I) <> %8$s::regtype or %9$s end) then
+    perform internal.refuse(internal.problem('RB018', jsonb_build_object(
+      'table', tg_table_schema || '.' || tg_table_name, 'why', 'type_of_the_code', 'column', %4$L,
+      'type', case when tg_op = 'DELETE' then pg_typeof(old.%4$I) else pg_typeof(new.%4$I) end)));
+  end if;
   if tg_when = 'BEFORE' then
     update birth.birth_admission_permit p
        set status = 'CONSUMED', consumed_at = internal.now(), consumed_xid = pg_current_xact_id(), consumed_by = session_user
-     where p.collection_name = %3$L and p.entity_code = new.%4$I::text and p.live and p.status = 'RESERVED' and p.expires_at > internal.now();
+     where p.collection_name = %3$L and p.entity_code = %5$s and p.live and p.status = 'RESERVED' and p.expires_at > internal.now();
     return new;
   elsif tg_op = 'DELETE' then
-    perform birth.leave(%3$L, old.%4$I::text);
+    perform birth.leave(%3$L, %6$s);
   elsif tg_op = 'UPDATE' then
-    perform birth.rename(%3$L, old.%4$I::text, new.%4$I::text, %5$s);
+    perform birth.rename(%3$L, %6$s, %5$s, %7$s);
   elsif tg_nargs > 0 then
-    -- What is nearly always so: it is born, and it was not born and gone.
-    perform from birth.birth_registry b
-     where b.entity_code = new.%4$I::text and b.collection_name = %3$L
-       and not exists (
-         select from birth.departure d
-          where b.xid = pg_current_xact_id() and d.collection_name = b.collection_name and d.entity_code = b.entity_code and d.xid = b.xid and not d.returned);
+    -- What is nearly always so.
+    perform from birth.birth_registry b where b.entity_code = %5$s and b.collection_name = %3$L;
     if not found then
-      perform birth.assert_born(%3$L, new.%4$I::text);
+      perform birth.assert_born(%3$L, %5$s);
     end if;
   else
     insert into birth.birth_registry (
@@ -51,15 +60,16 @@ begin
     select internal.uuid_v7(), p.entity_code, p.collection_name, p.entity_name, p.species_code, p.governance_role, p.requested_by_dot, 'permit', p.permit_id,
            internal.now(), session_user, p.consumed_xid
       from birth.birth_admission_permit p
-     where p.collection_name = %3$L and p.entity_code = new.%4$I::text and p.live and p.consumed_xid = pg_current_xact_id()
+     where p.collection_name = %3$L and p.entity_code = %5$s and p.live and p.consumed_xid = pg_current_xact_id()
     on conflict (permit_id) do nothing;
     if not found then
-      perform birth.admit_without_permit(%3$L, new.%4$I::text, %5$s);
+      perform birth.admit_without_permit(%3$L, %5$s, %7$s);
     end if;
   end if;
   return null;
 end
-$body$;$f$, 'family_' || v_family.family_no, v_family.relation, v_family.collection_name, v_family.code_column, v_family.name_expression);
+$body$;$f$, 'family_' || v_family.family_no, v_family.relation, v_family.collection_name, v_family.code_column, v_family.new_code, v_family.old_code,
+                   v_family.name_expression, v_family.code_type, v_family.name_differs);
     execute format('grant usage on schema birth to %I', v_family.table_owner);
     execute format('grant execute on function birth.%I() to %I', 'family_' || v_family.family_no, v_family.table_owner);
   end loop;

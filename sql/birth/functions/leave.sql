@@ -6,7 +6,7 @@ as $$
 begin
   if p_code is not null then
     insert into birth.departure (collection_name, entity_code, left_by, left_at, xid)
-    values (p_collection, p_code, session_user, internal.now(), pg_current_xact_id());
+    values (p_collection, birth.short_code(p_code), session_user, internal.now(), pg_current_xact_id());
   end if;
 end
 $$;

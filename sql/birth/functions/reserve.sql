@@ -5,7 +5,7 @@
 -- locks: the codes' places in the index: of two requests at once the second waits for the first and then sees its permit
 -- One plan for all calls, made for a table that grows: PostgreSQL would make one anew for each that asks for a single permit, which takes
 -- longer than to carry it out, or keep one that was made while the table was empty.
--- refuses with: RB002 no such family, RB003 a code that breaks the rule, RB009 another intent, RB010 born before, RB011 approval, RS018, RA…
+-- refuses with: RB002 no such family, RB003 a code that breaks the rule, RB009 another intent, RB010 born before, RS018, RS023 an id is taken
 create or replace function birth.reserve(
   p_collection text, p_asks birth.permit_ask[], p_principal text, p_actor_class text, p_dot text, p_approval_id uuid, p_batch_id uuid,
   p_key_id uuid
@@ -42,7 +42,7 @@ begin
   loop
     v_at := internal.now();
     -- A permit that ran out and was not swept yet gives way to the new request. In the order of the watchdog, so that neither waits for
-    -- what the other holds.
+    -- what the other holds. (A rehearsal writes under a login that may not act for the system, and writes nothing that stays.)
     for v_stale in
       select p.permit_id from unnest(v_codes) c (code)
         -- Code by code: the planner would rather read the whole family, which it takes for small when it last was.
@@ -52,7 +52,11 @@ begin
        where p.status = 'RESERVED' and p.expires_at <= v_at
        order by p.expires_at, p.permit_id
     loop
-      perform birth.expire(v_stale, 'chancery');
+      if exists (select from birth.rehearsal r where r.xid = pg_current_xact_id()) then
+        perform birth.rehearse_expiry(v_stale);
+      else
+        perform birth.expire(v_stale, 'chancery');
+      end if;
     end loop;
     v_bad := birth.standing_problems(v_family, p_asks);
     if v_bad is not null then

@@ -1,5 +1,5 @@
--- promise: what stands in the way of these requests: a live permit for another intent, a birth that is not this request's, or a permit
---          that has the id which a new one was to get; null when nothing does.
+-- promise: what stands in the way of these requests: a live permit for another intent, a birth that is not this request's, or an id that
+--          something else has; null when nothing does.
 -- callers: birth.reserve, birth.fn_pre_birth_check
 create or replace function birth.standing_problems(p_family birth.family, p_asks birth.permit_ask[]) returns jsonb
 language plpgsql stable
@@ -31,15 +31,19 @@ begin
     return internal.problem('RB010', jsonb_build_object(
       'collection', p_family.collection_name, 'entity_code', v_other.entity_code, 'birth_id', v_other.birth_id, 'admission', v_other.admission));
   end if;
-  select a.entity_code, p.permit_id, p.status into v_other
-    from unnest(p_asks) a
-    join lateral (
-      select p1.permit_id, p1.status, p1.collection_name, p1.entity_code, p1.live from birth.birth_admission_permit p1 where p1.permit_id = a.permit_id limit 1) p on true
-   where p.collection_name <> p_family.collection_name or p.entity_code <> a.entity_code or not p.live
-   limit 1;
-  if found then
-    return internal.problem('RB012', jsonb_build_object(
-      'collection', p_family.collection_name, 'entity_code', v_other.entity_code, 'field', 'permit_id', 'expected', 'an id that no permit has'));
+  -- An id that the caller chose: birth.reserve would wait for ever for a place that is taken.
+  if exists (select from unnest(p_asks) a where a.permit_id is not null) then
+    select a.permit_id, l.state_machine_id into v_other
+      from unnest(p_asks) a
+      join lateral (select l1.state_machine_id from fsm.transition_log l1 where l1.run_id = a.permit_id and l1.seq = 1 limit 1) l on true
+      left join lateral (
+        select p1.live and p1.collection_name = p_family.collection_name and p1.entity_code = a.entity_code as its_own
+          from birth.birth_admission_permit p1 where p1.permit_id = a.permit_id limit 1) p on true
+     where p.its_own is distinct from true
+     limit 1;
+    if found then
+      return internal.problem('RS023', jsonb_build_object('run_id', v_other.permit_id, 'machine', v_other.state_machine_id));
+    end if;
   end if;
   return null;
 end

@@ -4,12 +4,12 @@ select f.collection_name, f.relation, (select format('%I.%I', n.nspname, c.relna
        case when not f.active then 'released'
             when exists (select from birth.break_glass g where g.collection_name = f.collection_name and g.expires_at > internal.now()) then 'glass_broken'
             when f.enforced_from <= internal.now() then 'enforced' else 'report_only' end as mode,
-       -- Five triggers, ours, always on, on the table and on every partition.
-       f.active and (select count(*) = 5 from pg_trigger t
-                      where t.tgrelid = f.relation and t.tgenabled = 'A' and t.tgfoid = to_regproc('birth.family_' || f.family_no)::oid)
-         and not exists (
-           select from pg_partition_tree(f.relation::regclass) l
-            where l.level > 0 and (select count(*) from pg_trigger t where t.tgrelid = l.relid and t.tgenabled = 'A'
-                                      and t.tgfoid = to_regproc('birth.family_' || f.family_no)::oid) <> 5) as armed
+       -- Five triggers, ours, as we made them (when and on what they fire), always on, on the table and on every partition.
+       f.active and not exists (
+         select from (select f.relation as relid union select l.relid::oid from pg_partition_tree(f.relation::regclass) l) l
+          where array(select concat_ws(' ', t.tgname, t.tgtype, t.tgnargs, t.tgdeferrable, t.tginitdeferred, t.tgqual is not null, t.tgattr) from pg_trigger t
+                       where t.tgrelid = l.relid and t.tgenabled = 'A' and t.tgfoid = to_regproc('birth.family_' || f.family_no)::oid order by t.tgname)
+                is distinct from array['aaa_chancery_birth_born 5 0 f f f ', 'aaa_chancery_birth_code 17 0 f f t ', 'aaa_chancery_birth_left 9 0 f f f ',
+                                       'chancery_birth_finalize 5 1 t t f ', 'zzz_chancery_birth_gate 7 0 f f f ']) as armed
   from birth.family f;
 comment on view birth.v_family is 'Tables under admission, how each is enforced, and whether its triggers are in place.';

@@ -14,7 +14,7 @@ begin
   if exists (select from identity.principal p where p.name <> 'chancery') or exists (select from fsm.transition_log) or exists (select from queue.job_queue) then
     perform internal.refuse(internal.problem('RS016', jsonb_build_object('table', 'identity.principal', 'operation', 'delete', 'login', session_user)));
   end if;
-  foreach v_table in array array['identity.identity_log', 'identity.principal', 'queue.lane', 'queue.executor_class_registry', 'queue.retry_policy_registry',
+  foreach v_table in array array['birth.family', 'birth.handoff_cursor', 'identity.identity_log', 'identity.principal', 'queue.lane', 'queue.executor_class_registry', 'queue.retry_policy_registry',
                                  'event.lag_cursor'] loop
     execute format('alter table %s disable trigger user', v_table::regclass);
     execute format('delete from %s', v_table::regclass);

@@ -31,23 +31,38 @@ begin
     end if;
   end if;
 
-  with done as (
-    delete from queue.job_queue q using unnest(p_job_ids, p_lease_nos, p_outcomes, p_details) g (job_id, lease_no, outcome, detail)
-     where q.job_id = g.job_id and g.outcome = 'succeeded' and q.lease_no = g.lease_no and q.lease_owner = p_worker
-    returning q.*, g.detail),
-  kept as (
+  -- A single success, which is what a worker without a batch brings, needs no list.
+  if v_given = 1 and p_outcomes[1] = 'succeeded' and num_nulls(p_job_ids[1], p_lease_nos[1], p_details[1]) = 0 then
+    with done as (
+      delete from queue.job_queue q where q.job_id = p_job_ids[1] and q.lease_no = p_lease_nos[1] and q.lease_owner = p_worker
+      returning q.*)
     insert into queue.job_finished (
       job_id, job_no, executor_class, job_kind, state, priority, lease_no, lease_owner, attempts, payload_json, payload_ref, source_ref, target_ref,
       idempotency_key, replay_request_id, causation_event_id, failures, result, started_by, trace_id, correlation_id, created_at, picked_at, finished_at)
     select d.job_id, d.job_no, d.executor_class, d.job_kind, 'succeeded', d.priority, d.lease_no, d.lease_owner, d.attempts, d.payload_json, d.payload_ref,
-           d.source_ref, d.target_ref, d.idempotency_key, d.replay_request_id, d.causation_event_id, d.failures, d.detail, d.started_by, d.trace_id,
+           d.source_ref, d.target_ref, d.idempotency_key, d.replay_request_id, d.causation_event_id, d.failures, p_details[1], d.started_by, d.trace_id,
            d.correlation_id, d.created_at, d.picked_at, v_now
       from done d
-    returning replay_request_id)
-  select count(*), count(k.replay_request_id) into v_done, v_replays from kept k;
+    returning 1, num_nonnulls(replay_request_id) into v_done, v_replays;
+  else
+    with done as (
+      delete from queue.job_queue q using unnest(p_job_ids, p_lease_nos, p_outcomes, p_details) g (job_id, lease_no, outcome, detail)
+       where q.job_id = g.job_id and g.outcome = 'succeeded' and q.lease_no = g.lease_no and q.lease_owner = p_worker
+      returning q.*, g.detail),
+    kept as (
+      insert into queue.job_finished (
+        job_id, job_no, executor_class, job_kind, state, priority, lease_no, lease_owner, attempts, payload_json, payload_ref, source_ref, target_ref,
+        idempotency_key, replay_request_id, causation_event_id, failures, result, started_by, trace_id, correlation_id, created_at, picked_at, finished_at)
+      select d.job_id, d.job_no, d.executor_class, d.job_kind, 'succeeded', d.priority, d.lease_no, d.lease_owner, d.attempts, d.payload_json, d.payload_ref,
+             d.source_ref, d.target_ref, d.idempotency_key, d.replay_request_id, d.causation_event_id, d.failures, d.detail, d.started_by, d.trace_id,
+             d.correlation_id, d.created_at, d.picked_at, v_now
+        from done d
+      returning replay_request_id)
+    select count(*), count(k.replay_request_id) into v_done, v_replays from kept k;
+  end if;
   if v_done = v_given and v_replays = 0 then
     return jsonb_build_object('accepted', v_done, 'replayed', 0, 'refused', '[]'::jsonb);
   end if;
-  return queue.ack_rest(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details, v_done, v_replays, v_now);
+  return queue.ack_rest(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details, coalesce(v_done, 0), coalesce(v_replays, 0), v_now);
 end
 $$;

@@ -12,7 +12,8 @@ begin
                   where p.name = p_principal and p.active and 'executor_worker' = any (p.actor_classes)) then
     perform identity.require_actor(p_principal, 'executor_worker');
   end if;
-  if p_worker is null or p_worker !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]{0,127}$' then
+  -- The length is asked by itself: a bound in the pattern makes the match twenty times as slow.
+  if p_worker is null or p_worker !~ '^[A-Za-z0-9][A-Za-z0-9._:@-]*$' or length(p_worker) > 128 then
     perform internal.refuse(internal.problem('RE018', jsonb_build_object('worker', p_worker, 'expected', 'letters, digits and . _ : @ - , at most 128')));
   end if;
   -- A single job is always allowed.

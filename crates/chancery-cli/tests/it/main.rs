@@ -7,6 +7,7 @@ mod audit;
 mod backup;
 mod bad_documents;
 mod bad_input;
+mod birth;
 mod chaos;
 mod crash;
 mod cutter;

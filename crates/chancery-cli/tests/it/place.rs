@@ -53,9 +53,14 @@ impl Place {
         run_it(&mut self.program(env!("CARGO_BIN_EXE_cutter"), args))
     }
 
+    /// The binary `dot-birth-admit`.
+    pub(crate) fn dot_birth_admit(&self, args: &[&str]) -> Said {
+        run_it(&mut self.program(env!("CARGO_BIN_EXE_dot-birth-admit"), args))
+    }
+
     fn program(&self, program: &str, args: &[&str]) -> Command {
         let mut command = Command::new(program);
-        for variable in ["DATABASE_URL", "CHANCERY_PRINCIPAL"] {
+        for variable in ["DATABASE_URL", "CHANCERY_PRINCIPAL", "CHANCERY_WRITER_URL"] {
             command.env_remove(variable);
         }
         command.args(args).env("CHANCERY_HOME", self.path()).stdin(Stdio::null());

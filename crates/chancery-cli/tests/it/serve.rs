@@ -100,7 +100,7 @@ fn until(what: &str, mut ask: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-const LOOPS: usize = 7;
+const LOOPS: usize = 9;
 const HELD: &str = "select count(*) from queue.loop_lease where lease_until > clock_timestamp()";
 
 /// From the start over a job to the end: jobs go through, waiting workers are let go, nothing stays leased.

@@ -40,6 +40,14 @@ fn the_help_of_every_command_shows_an_example() {
         "approval vote",
         "audit export",
         "audit verify",
+        "birth admit",
+        "birth batch",
+        "birth break-glass",
+        "birth check",
+        "birth protect",
+        "birth release",
+        "birth revoke",
+        "birth status",
         "completions",
         "cutter abandon",
         "cutter cut",
@@ -222,6 +230,32 @@ fn wrong_usage_ends_with_2() {
         &["kb", "put", "x", "-", "--expect", "-1", "--as", "a"],
         &["kb", "sign", "x"],
         &["kb", "import", "x"],
+        &["birth", "admit", "--code", "c", "--as", "a"],
+        &["birth", "admit", "--collection", "t", "--code", "c"],
+        &["birth", "admit", "--collection", "t", "--code", "c", "--payload", "{]", "--as", "a"],
+        &["birth", "admit", "--collection", "t", "--code", "c", "--payload", "[]", "--as", "a"],
+        &["birth", "admit", "--collection", "t", "--code", "c", "--role", "king", "--as", "a"],
+        &[
+            "birth",
+            "admit",
+            "--collection",
+            "t",
+            "--code",
+            "c",
+            "--commit",
+            "--dry-run",
+            "--as",
+            "a",
+        ],
+        &["birth", "batch", "--collection", "t", "--file", "no/such/file", "--as", "a"],
+        &["birth", "batch", "--collection", "t", "--file", "-", "--as", "a"],
+        &["birth", "break-glass", "t", "--reason", "r", "--as", "a"],
+        &["birth", "protect", "t", "--as", "a"],
+        &["birth", "protect", "t", "--code", "c", "--from", "2030-01-01T00:00:00Z", "--as", "a"],
+        &["birth", "protect", "t", "--code", "c"],
+        &["birth", "release", "t"],
+        &["birth", "revoke", run, "--as", "a"],
+        &["db", "psql", "--admin", "--role", "auditor_ro"],
         &["worker", "--role", "janitor", "--as", "a"],
         &["worker", "--role", "executor"],
     ] {
@@ -246,6 +280,42 @@ fn the_cutter_has_a_name_of_its_own() {
     }
     place.cutter(&["nonsense"]).ends_with(2);
     let said = place.cutter(&["list"]).ends_with(1);
+    assert!(said.stderr.contains("chancery db start"), "{said:?}");
+}
+
+/// CLI, ADM-1: the program `dot-birth-admit` is `chancery birth admit`, with the flags of the seed.
+#[test]
+fn the_admission_has_a_name_of_its_own() {
+    let place = Place::new();
+    let own = place.dot_birth_admit(&["--help"]).ends_with(0).stdout;
+    for flag in [
+        "--collection <NAME>",
+        "--code <CODE>",
+        "--name <TEXT>",
+        "--species <SPE>",
+        "--role <ROLE>",
+        "[possible values: governed, observed, excluded]",
+        "--actor <PRINCIPAL>",
+        "--approval <UUID>",
+        "--payload <JSON>",
+        "--dry-run",
+        "--commit",
+        "  $ dot-birth-admit --collection",
+    ] {
+        assert!(own.contains(flag), "{flag}:\n{own}");
+    }
+    let options = |help: &str| {
+        let options = help.split_once("Options:").expect("options").1;
+        let lines = options.lines().take_while(|line| *line != "Global options:");
+        lines
+            .filter(|line| !line.contains("--version") && !line.contains("Print version"))
+            .collect::<Vec<_>>()
+            .join("\n")
+    };
+    assert_eq!(options(&own), options(&place.done(&["birth", "admit", "--help"]).stdout));
+    place.dot_birth_admit(&["nonsense"]).ends_with(2);
+    let said =
+        place.dot_birth_admit(&["--collection", "t", "--code", "c", "--actor", "a"]).ends_with(1);
     assert!(said.stderr.contains("chancery db start"), "{said:?}");
 }
 

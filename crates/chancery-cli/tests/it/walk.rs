@@ -109,10 +109,12 @@ fn machines_are_applied_once(place: &Place) {
     assert_eq!(
         names,
         [
+            "birth_permit",
             "purchase_approval",
             "cut_request",
             "dlq_replay",
             "finding",
+            "governance_candidate",
             "job",
             "orchestrator_run",
             "step"

@@ -25,12 +25,20 @@ const USES: &[(&str, &str, &str)] = &[
     ("orchestrator_run", "resume_stopped", "/SG_resume_stopped"),
     ("orchestrator_run", "drift_ack", "/SG_drift_ack"),
     ("dlq_replay", "dlq_replay", ""),
+    (ADMISSION, "birth_admission", ""),
+    ("birth_family", "birth_break_glass", ""),
 ];
+
+/// Used for a request by its digest, which is what was approved.
+const ADMISSION: &str = "birth_request";
+/// What speaks for its uses by moves or rows of its own.
+const SPOKEN_FOR: [&str; 4] = ["orchestrator_run", "dlq_replay", ADMISSION, "birth_family"];
 
 /// What a quorum asks for: sovereigns, reviewers, approving votes, and how many may be against it.
 type Quorums = HashMap<String, [i32; 4]>;
 
-/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator or a replay says it used.
+/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator, a replay, a permit or a
+/// broken glass says it used.
 pub(super) async fn verify(
     source: &mut Source<'_>,
     by_runs: &HashSet<Uuid>,
@@ -61,7 +69,7 @@ pub(super) async fn verify(
             checker.approval(request, &quorums);
         }
         for used in rows.all(USE) {
-            if ["orchestrator_run", "dlq_replay"].contains(&used.text("used_for_kind"))
+            if SPOKEN_FOR.contains(&used.text("used_for_kind"))
                 && !by_runs.contains(&used.id("approval_id"))
             {
                 checker.wrong(used, "row_has_an_origin", "no move of a run speaks for the row");
@@ -162,7 +170,10 @@ impl<'a> Checker<'a> {
             self.wrong(used, RULE, format!("an approval of {approved} was used for a {what}"));
         }
         let gate = fitting.map_or("", |(_, _, gate)| gate);
-        let subject = format!("{}{gate}", request.text("subject_ref"));
+        let subject = match what {
+            ADMISSION => request.text("subject_digest").to_owned(),
+            _ => format!("{}{gate}", request.text("subject_ref")),
+        };
         self.expect(used, RULE, "used_for_ref", Some(&subject));
         if !self.signers.principals.contains_key(used.text("used_by")) {
             self.wrong(used, RULE, format!("{} is nobody", used.text("used_by")));

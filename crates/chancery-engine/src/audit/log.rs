@@ -7,6 +7,7 @@ use chancery_store::{RunFacts, Shape, Snapshot};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use super::birth::permit_digest_of;
 use super::report::{Mismatch, Report};
 use super::rows::Row;
 use super::signers::Signers;
@@ -110,6 +111,20 @@ const KINDS: &[Kind] = &[
         view: Some(table::FINDING),
         key: &[("issue_id", "uuid")],
         facts: Facts::of_finding,
+    },
+    Kind {
+        run_kind: "birth_permit",
+        table: table::PERMIT,
+        view: Some(table::PERMIT),
+        key: &[("permit_id", "uuid")],
+        facts: Facts::of_permit,
+    },
+    Kind {
+        run_kind: "governance_candidate",
+        table: table::CANDIDATE,
+        view: Some(table::CANDIDATE),
+        key: &[("candidate_id", "uuid")],
+        facts: Facts::of_candidate,
     },
 ];
 
@@ -216,6 +231,36 @@ impl Facts {
             last_transition_at: issue.number("last_transition_at").unwrap_or_default(),
             data: Value::Null,
             birth_digest: Some(artefact_digest(&[issue.expected_digest()])),
+        }
+    }
+}
+
+impl Facts {
+    fn of_permit(permit: Row<'_>) -> Self {
+        Self {
+            run_id: permit.id("permit_id"),
+            table: table::PERMIT,
+            state: permit.text("status").to_owned(),
+            seq: permit.number("seq").unwrap_or_default(),
+            head_hash: permit.bytes("head_hash"),
+            facet: permit.opt("facet").map(str::to_owned),
+            last_transition_at: permit.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: Some(permit_digest_of(permit)),
+        }
+    }
+
+    fn of_candidate(candidate: Row<'_>) -> Self {
+        Self {
+            run_id: candidate.id("candidate_id"),
+            table: table::CANDIDATE,
+            state: candidate.text("state").to_owned(),
+            seq: candidate.number("seq").unwrap_or_default(),
+            head_hash: candidate.bytes("head_hash"),
+            facet: candidate.opt("facet").map(str::to_owned),
+            last_transition_at: candidate.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest: Some(artefact_digest(&[candidate.expected_digest()])),
         }
     }
 }

@@ -216,7 +216,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn nothing_written(&mut self, row: &LogRow) {
+    pub(super) fn nothing_written(&mut self, row: &LogRow) {
         if row.artefact_digest.is_some() {
             self.wrong_move(row, "artefacts_are_in_the_log", "the move writes no rows");
         }

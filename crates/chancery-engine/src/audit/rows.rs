@@ -107,6 +107,13 @@ const INDEXED: &[(&str, &[&str])] = &[
     (table::ORCHESTRATED, &["run_id", "entry_id"]),
     (table::DEAD_LETTER, &["job_id"]),
     (table::REPLAY, &["dlq_replay_request_id", "batch_id", "job_id"]),
+    (table::FAMILY, &["collection_name"]),
+    (table::FAMILY_LOG, &["collection_name"]),
+    (table::PERMIT, &["permit_id", "request_hash"]),
+    (table::BIRTH, &["birth_id", "permit_id"]),
+    (table::GLASS, &["collection_name"]),
+    (table::CANDIDATE, &["birth_id"]),
+    (table::COMMAND, &["request_hash"]),
 ];
 
 /// Rows by table, and the log of runs.

@@ -34,6 +34,15 @@ pub(super) const JOB: &str = "queue.job_queue";
 pub(super) const LOGGED_JOB: &str = "queue.logged_job";
 pub(super) const DEAD_LETTER: &str = "queue.job_dead_letter";
 pub(super) const REPLAY: &str = "queue.dlq_replay_request";
+/// Policies as they stand; what they were is evidence.
+pub(super) const FAMILY: &str = "birth.family";
+pub(super) const FAMILY_LOG: &str = "birth.family_log";
+/// Permits are not stamped: their reservations in the log carry the digest of what they were issued with.
+pub(super) const PERMIT: &str = "birth.birth_admission_permit";
+pub(super) const BIRTH: &str = "birth.birth_registry";
+pub(super) const GLASS: &str = "birth.break_glass";
+pub(super) const CANDIDATE: &str = "governance.governance_candidate_state";
+pub(super) const COMMAND: &str = "iu.dot_iu_command_run";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -58,7 +67,12 @@ pub(super) fn of(name: &str) -> Option<&'static Table> {
 
 /// The key columns of a table.
 pub(super) fn key_of(name: &str) -> &'static [(&'static str, &'static str)] {
-    of(name).map_or(&[], |table| table.key)
+    match name {
+        JOB => &[("job_id", "uuid")],
+        PERMIT => &[("permit_id", "uuid")],
+        FAMILY => &[("collection_name", "text")],
+        name => of(name).map_or(&[], |table| table.key),
+    }
 }
 
 /// Every table of evidence.
@@ -227,6 +241,34 @@ pub(super) const ALL: &[Table] = &[
         columns: "approval_id batch_id batch_no correlation_id created_at dlq_replay_request_id facet head_hash job_id \
                   last_transition_at outcome_jsonb proposal_state reason replay_job_id row_digest seq stagger_ms \
                   started_by state_machine_id trace_id",
+    },
+    Table {
+        name: FAMILY_LOG,
+        key: &[("family_log_id", "uuid")],
+        columns: "action at collection_name family_log_id login_role policy principal row_digest",
+    },
+    Table {
+        name: BIRTH,
+        key: &[("birth_id", "uuid")],
+        columns: "admission birth_id born_at born_by collection_name dot_origin entity_code entity_name governance_role \
+                  permit_id row_digest species_code status xid",
+    },
+    Table {
+        name: GLASS,
+        key: &[("break_glass_id", "uuid")],
+        columns: "approval_id break_glass_id collection_name expires_at opened_at opened_by reason row_digest",
+    },
+    Table {
+        name: CANDIDATE,
+        key: &[("candidate_id", "uuid")],
+        columns: "birth_id candidate_id correlation_id created_at facet head_hash last_transition_at object_ref \
+                  object_type row_digest seq started_by state state_machine_id trace_id",
+    },
+    Table {
+        name: COMMAND,
+        key: &[("command_run_id", "uuid")],
+        columns: "actor after_state at attempt before_state command_name command_run_id login_role phase request_hash \
+                  row_digest run_mode status",
     },
 ];
 

@@ -43,6 +43,8 @@ pub const LOOPS: &[Loop] = &[
     Loop { name: "silent_workers", every: millis(5_000), pass: |store| Box::pin(silent(store)) },
     Loop { name: "event_lag", every: millis(60_000), pass: |store| Box::pin(lag(store)) },
     Loop { name: "pending_events", every: millis(10_000), pass: |store| Box::pin(pending(store)) },
+    Loop { name: "birth_watchdog", every: millis(5_000), pass: |store| Box::pin(watchdog(store)) },
+    Loop { name: "birth_handoff", every: millis(1_000), pass: |store| Box::pin(handoff(store)) },
 ];
 
 /// So many events get their position in one pass; a bound for the length of its transaction.
@@ -50,6 +52,9 @@ const EVENTS: i32 = 10_000;
 
 /// So many events that could not be emitted are tried again in one pass.
 const PENDING: i32 = 200;
+
+/// So many permits are expired in one pass.
+const PERMITS: i32 = 500;
 
 const fn millis(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -109,4 +114,17 @@ async fn pending(store: &Store) -> Result<Done, Error> {
         "{} emitted, {} wait, {} given up",
         pass.emitted, pass.waiting, pass.dead
     )))
+}
+
+/// ADM-6: permits that nobody used in time are expired, and a gate that is not in place is a finding.
+async fn watchdog(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_permit_watchdog(PERMITS, SERVICE).await?;
+    Ok(Done { detail: format!("{} permits expired", pass.expired), more: pass.more })
+}
+
+/// ADM-7: what was born is handed to governance, each birth once.
+async fn handoff(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_birth_handoff(SERVICE).await?;
+    let detail = format!("{} births handed over, {} wait", pass.handed, pass.waiting);
+    Ok(Done { detail, more: pass.more })
 }

@@ -429,6 +429,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
     crate::kb::a_signed_document(&scene).await;
     orchestrated(&scene.db).await;
     found(&scene.db).await;
+    chancery_testkit::births::live(&scene.db).await;
     a_replay_of_a_dead_job(&scene.db).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES

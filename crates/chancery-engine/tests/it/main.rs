@@ -1,5 +1,6 @@
 //! Use-cases against a real database.
 
+mod admission;
 mod approvals;
 mod digests;
 mod kb;

@@ -244,7 +244,7 @@ async fn a_malformed_request_is_refused() {
         (
             RA001,
             json!({ "kind": "run_transition", "known_kinds": [
-                        "cut_authorization", "dlq_replay",
+                        "birth_admission", "birth_break_glass", "cut_authorization", "dlq_replay",
                     "drift_ack", "lifecycle_authorization", "note", "resume_stopped", "run_transition", "transition_activation"
                     ],
                     "subject_ref": "r", "risk": "medium", "least_risk": "medium", "expires_at": now + ttl + 1, "max_ttl_seconds": 2_592_000 })

@@ -320,12 +320,12 @@ async fn the_id_of_a_permit_is_used_once() {
     desk.run(&ask("item-1")).await.expect("a permit");
     let before = shop.db.fingerprint().await;
     desk.run(&ask("item-1")).await.expect("the same again");
-    assert_eq!(codes(desk.run(&ask("item-2")).await), [Code::RB012]);
+    assert_eq!(codes(desk.run(&ask("item-2")).await), [Code::RS023]);
     assert_eq!(shop.db.fingerprint().await, before);
     desk.run(&format!(
         "select birth.fn_birth_permit_fail('{id}', 'lost heart', 'desk', 'executor_worker')"
     ))
     .await
     .expect("failed");
-    assert_eq!(codes(desk.run(&ask("item-1")).await), [Code::RB012]);
+    assert_eq!(codes(desk.run(&ask("item-1")).await), [Code::RS023]);
 }

@@ -2,7 +2,8 @@
 
 use chancery_model::refusal::Code;
 use chancery_model::refusal::Code::{
-    RI001, RI002, RI003, RI020, RI021, RI022, RI024, RI025, RI026, RI027, RI028, RI029, RI030,
+    RB001, RI001, RI002, RI003, RI020, RI021, RI022, RI024, RI025, RI026, RI027, RI028, RI029,
+    RI030,
 };
 use chancery_store::iu::{Enactment, NewUnit};
 use chancery_store::{Error, Role};
@@ -342,7 +343,7 @@ async fn the_gates_stand_behind_the_mark() {
         ("fn_iu_create", &unit(", 'section_type', 'clause'"), Some(RI024)),
         ("fn_iu_create", &unit(", 'owner_ref', 'somebody'"), Some(RI024)),
         ("fn_iu_create", &unit(", 'identity_profile', '{}'"), Some(RI024)),
-        ("fn_iu_create", &unit(""), Some(RI026)),
+        ("fn_iu_create", &unit(""), Some(RB001)),
         ("fn_iu_create", "update iu.information_unit set updated_by = 'x'", Some(RI026)),
         ("fn_iu_enact", "update iu.information_unit set lifecycle_status = 'enacted'", Some(RI026)),
         ("fn_iu_create", "update iu.information_unit set content_anchor_ref = 'x'", Some(RI026)),

@@ -81,8 +81,12 @@ impl World {
                 .expect("a key");
             keys.insert(name, key_id);
         }
-        let machine = shipped().into_iter().find(|machine| machine.machine == "cut_request");
-        db.definition(&machine.expect("the cutter's machine")).await;
+        // Units are born by permit.
+        for machine in shipped() {
+            if ["cut_request", "birth_permit"].contains(&machine.machine.as_str()) {
+                db.definition(&machine).await;
+            }
+        }
         let [app, exec, verify, review] =
             [Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview]
                 .map(|role| db.store(role));

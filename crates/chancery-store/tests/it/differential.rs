@@ -500,3 +500,8 @@ async fn dlq_replay_answers_as_the_model_does() {
 async fn finding_answers_as_the_model_does() {
     check("finding").await;
 }
+
+#[tokio::test]
+async fn governance_candidate_answers_as_the_model_does() {
+    check("governance_candidate").await;
+}

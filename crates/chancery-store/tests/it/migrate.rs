@@ -5,14 +5,14 @@ use chancery_testkit::TestDb;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
-const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance')";
+const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance', 'birth')";
 
 /// A database with nothing of ours in it.
 async fn bare() -> TestDb {
     let db = TestDb::new().await;
     db.superuser()
         .await
-        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance cascade")
+        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth cascade")
         .await
         .expect("emptied");
     assert_eq!(schemas(&db).await, Vec::<String>::new());
@@ -33,7 +33,9 @@ async fn schemas(db: &TestDb) -> Vec<String> {
 async fn catalogue(db: &TestDb) -> Vec<String> {
     let queries = [
         "select format('schema %s %s %s', nspname, nspowner::regrole, nspacl) from pg_namespace n where nspname in ROOMS",
-        "select format('function %s %s %s %s', p.oid::regprocedure, p.proowner::regrole, p.proacl, pg_get_functiondef(p.oid))
+        "select format('function %s %s %s %s', p.oid::regprocedure, p.proowner::regrole, p.proacl,
+                       -- A family's function names its table by number.
+                       case when p.proname like 'family_%' then regexp_replace(pg_get_functiondef(p.oid), '[0-9]{4,}', 'OID', 'g') else pg_get_functiondef(p.oid) end)
            from pg_proc p join pg_namespace n on n.oid = p.pronamespace where nspname in ROOMS",
         "select format('relation %s %s %s %s %s', c.oid::regclass, c.relkind, c.relowner::regrole, c.relacl, c.reloptions)
            from pg_class c join pg_namespace n on n.oid = c.relnamespace where nspname in ROOMS and not c.relispartition and c.relkind <> 'i'",

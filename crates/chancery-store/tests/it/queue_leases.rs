@@ -3,7 +3,7 @@
 use chancery_model::refusal::Code::*;
 use chancery_store::Role;
 use chancery_store::queue::{JobFilter, JobOutcome, NewJob};
-use serde_json::json;
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::queue_world::{WORKER, Yard, done, failed, job, result};
@@ -296,6 +296,32 @@ async fn a_turn_reports_and_leases_at_once() {
     );
     let (report, third) = turn(&results).await.expect("a turn");
     assert_eq!((report.replayed, third.len()), (2, 1));
+}
+
+/// EVT-3: a single result counts the same, wherever its lists begin.
+#[tokio::test]
+async fn a_result_in_lists_that_begin_elsewhere_is_taken() {
+    let yard = Yard::new().await;
+    let mut app = yard.db.connect(Role::App).await;
+    let ack = "select queue.fn_job_ack($1, 'hall', ('[7:7]={' || $2 || '}')::uuid[], $3::integer[], $4::text[], $5::jsonb[])";
+    for (key, lease, outcome, detail) in [
+        ("a", "{1}", "{succeeded}", "{\"{}\"}"),
+        ("b", "[3:3]={1}", "{succeeded}", "[0:0]={\"{}\"}"),
+        ("c", "{{1}}", "[2:2]={succeeded}", "{\"{}\"}"),
+    ] {
+        let id = yard.put(key).await;
+        yard.claim(1).await;
+        let report: Value = sqlx::query_scalar(ack)
+            .bind(WORKER)
+            .bind(id.to_string())
+            .bind(lease)
+            .bind(outcome)
+            .bind(detail)
+            .fetch_one(&mut app)
+            .await
+            .expect("a report");
+        assert_eq!(report, json!({ "accepted": 1, "replayed": 0, "refused": [] }), "{key}");
+    }
 }
 
 /// EVT-3: what a person takes back is not done: waiting, or under a worker's hands; the worker's result comes too late. It stands in

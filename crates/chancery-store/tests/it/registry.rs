@@ -163,10 +163,10 @@ async fn the_registry_has_the_tables_of_the_specification() {
 }
 
 /// Machines whose room is installed, with its guards.
-const ROOMS_THAT_STAND: [&str; 2] = ["cut_request", "orchestrator_run"];
+const ROOMS_THAT_STAND: [&str; 3] = ["cut_request", "orchestrator_run", "birth_permit"];
 
 /// Machines whose guards are all rules in the file.
-const WITHOUT_PREDICATES: [&str; 3] = ["job", "dlq_replay", "finding"];
+const WITHOUT_PREDICATES: [&str; 4] = ["job", "dlq_replay", "finding", "governance_candidate"];
 
 /// FSM-2, FSM-8: one registry holds every shipped machine and a user's own. What waits for guards of a room stays inactive
 /// and says for which.
@@ -343,22 +343,28 @@ async fn one_version_a_name_is_active() {
 async fn a_machine_becomes_active_when_its_guards_are_registered() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
-    let permit = shipped_document("birth_permit");
+    // As the permit's machine, with guards that no room has.
+    let text = shipped_document("birth_permit").to_string();
+    let mut permit: Value =
+        serde_json::from_str(&text.replace("G-", "NEW-")).expect("the same document");
+    permit["version"] = json!("9.0.0");
     let before = db.fingerprint().await;
     let facts = refused(apply(&operator, &permit, true).await, RS021);
     assert_eq!(
         facts,
-        json!({ "machine": "birth_permit@1.0.0", "guards": ["G-BORN-ROW", "G-PERMIT-LIVE", "G-TTL-ELAPSED"] })
+        json!({ "machine": "birth_permit@9.0.0", "guards": ["NEW-BORN-ROW", "NEW-PERMIT-LIVE", "NEW-TTL-ELAPSED"] })
     );
     assert_eq!(before, db.fingerprint().await);
     apply(&operator, &permit, false).await.expect("stored without being active");
 
     let mut migrator = room(&db).await;
-    for (guard, reads) in
-        [("G-PERMIT-LIVE", "{}"), ("G-TTL-ELAPSED", "{history}"), ("G-BORN-ROW", "{birth_row}")]
-    {
+    for (guard, reads) in [
+        ("NEW-PERMIT-LIVE", "{}"),
+        ("NEW-TTL-ELAPSED", "{history}"),
+        ("NEW-BORN-ROW", "{room_row}"),
+    ] {
         assert!(
-            !active(&operator).await.iter().any(|id| id.starts_with("birth_permit")),
+            !active(&operator).await.iter().any(|id| id.starts_with("birth_permit@9")),
             "not yet"
         );
         assert_eq!(codes(apply(&operator, &permit, true).await), [RS021]);
@@ -370,15 +376,15 @@ async fn a_machine_becomes_active_when_its_guards_are_registered() {
         ("activated", true, vec![])
     );
     let reads: Vec<Vec<String>> =
-        sqlx::query_scalar("select reads from fsm.transition_def where label = 'finalize'")
+        sqlx::query_scalar("select reads from fsm.transition_def where label = 'finalize' and state_machine_id = 'birth_permit@9.0.0'")
             .fetch_all(&mut db.superuser().await)
             .await
             .expect("rows");
-    assert_eq!(reads, [["birth_row"]], "a move locks what the registered guard reads");
+    assert_eq!(reads, [["room_row"]], "a move locks what the registered guard reads");
 
     // Registering again is a change of the guard, not a second one.
     let before = db.fingerprint().await;
-    register(&mut migrator, "G-BORN-ROW", "room.holds", "{birth_row}")
+    register(&mut migrator, "NEW-BORN-ROW", "room.holds", "{room_row}")
         .await
         .expect("the same again");
     assert_eq!(before, db.fingerprint().await);
@@ -485,7 +491,7 @@ async fn room(db: &TestDb) -> PgConnection {
         ),
         ("says_it_in_words(p_context jsonb) returns text", fit, "select 'yes'"),
         ("takes_text(p_context text) returns boolean", fit, "select true"),
-        ("lock_birth_row(p_run_kind text, p_run_id uuid) returns void", "", "select"),
+        ("lock_room_row(p_run_kind text, p_run_id uuid) returns void", "", "select"),
     ];
     let mut statements = vec![
         "create schema room".to_owned(),
@@ -507,7 +513,7 @@ async fn room(db: &TestDb) -> PgConnection {
     }
     statements.extend([
         "set role chancery_owner".to_owned(),
-        "insert into fsm.lock_target_def values ('birth_row', 'room.lock_birth_row', 'the born row')".to_owned(),
+        "insert into fsm.lock_target_def values ('room_row', 'room.lock_room_row', 'a row of the room')".to_owned(),
     ]);
     let mut admin = db.superuser().await;
     for statement in statements {
