@@ -1,8 +1,8 @@
--- The rows of fn_iu_create, set-based: ids, hashes and digests are made here as well.
+-- The rows of fn_iu_create, set-based: hashes and digests are made here as well.
 with given as materialized (
-  select u.n::integer, u.title, u.body, $1 || '/h' || u.n as address, internal.uuid_v7() as unit_id, internal.uuid_v7() as version_id,
+  select u.n::integer, u.title, u.body, $1 || '/h' || u.n as address, u.unit_id, internal.uuid_v7() as version_id,
          encode(sha256(convert_to(u.body, 'UTF8')), 'hex') as content_hash, internal.now() as at
-    from unnest($2::text[], $3::text[]) with ordinality u (title, body, n)),
+    from unnest($2::text[], $3::text[], $4::uuid[]) with ordinality u (title, body, unit_id, n)),
 profiled as materialized (
   select g.*, concat('{"owner_lookup_ref":"bench","primary_section_type_ref":"heading","provenance":{},"publication_type_ref":"document","title":',
                      to_jsonb(g.title), '}') as profile

@@ -13,21 +13,19 @@ grant select, insert, update on all tables in schema bench to cutter_exec;
 grant execute on function internal.uuid_v7(), internal.now() to cutter_exec;
 
 -- As cutter_governance.create_units: one call for all permits, then one call of fn_iu_create a unit.
-create function bench.cut_units(p_prefix text, p_titles text[], p_bodies text[]) returns bigint
+create function bench.cut_units(p_prefix text, p_titles text[], p_bodies text[], p_ids uuid[]) returns bigint
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
-declare
-  v_ids uuid[] := array(select internal.uuid_v7() from unnest(p_titles));
 begin
   perform birth.reserve('iu.information_unit', array(
-    select row(null, u.id::text, p_prefix || '/h' || u.n, null, null, null, null)::birth.permit_ask from unnest(v_ids) with ordinality u (id, n)),
+    select row(null, u.id::text, p_prefix || '/h' || u.n, null, null, null, null)::birth.permit_ask from unnest(p_ids) with ordinality u (id, n)),
     'bench', 'executor_dot991', 'cutter', null, null, null);
   return (
     select count(*) filter (where made.report ->> 'status' = 'created')
       from (select iu.fn_iu_create(p_prefix || '/h' || u.n, u.title, u.body, 'bench', 'design_doc_section', 'heading', null, 'document', null, u.n::integer,
                                    '{}', u.id) as report
-              from unnest(p_titles, p_bodies, v_ids) with ordinality u (title, body, id, n)) made);
+              from unnest(p_titles, p_bodies, p_ids) with ordinality u (title, body, id, n)) made);
 end
 $$;
-alter function bench.cut_units(text, text[], text[]) owner to chancery_definer;
-grant execute on function bench.cut_units(text, text[], text[]) to cutter_exec;
+alter function bench.cut_units(text, text[], text[], uuid[]) owner to chancery_definer;
+grant execute on function bench.cut_units(text, text[], text[], uuid[]) to cutter_exec;

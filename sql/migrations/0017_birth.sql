@@ -79,12 +79,12 @@ create table birth.birth_admission_permit (
   last_transition_at timestamptz not null
 ) with (fillfactor = 50);
 -- One permit that is live, or led to a birth, a code. `live` and `seq` and not the status stand in these: a permit is consumed without
--- touching any index (its first log row is still its newest until it is settled). And the gate, which asks for the status, cannot take
--- the last index for a short way: the planner believes it empty whenever it found no permit that waited.
-create unique index permit_one_a_code on birth.birth_admission_permit (collection_name, entity_code) where live;
-create unique index permit_one_a_request on birth.birth_admission_permit (request_hash) where live;
-create index permit_over_code_idx on birth.birth_admission_permit (collection_name, entity_code) where not live;
-create index permit_over_request_idx on birth.birth_admission_permit (request_hash) where not live;
+-- touching any index (its first log row is still its newest until it is settled). Each clause holds only for who asks by the index's own
+-- column: a planner that found a table or an index empty takes a scan of any index that fits for as good, and keeps to it.
+create unique index permit_one_a_code on birth.birth_admission_permit (collection_name, entity_code) where live and entity_code is not null;
+create unique index permit_one_a_request on birth.birth_admission_permit (request_hash) where live and request_hash is not null;
+create index permit_over_code_idx on birth.birth_admission_permit (collection_name, entity_code) where not live and entity_code is not null;
+create index permit_over_request_idx on birth.birth_admission_permit (request_hash) where not live and request_hash is not null;
 create index permit_expiring_idx on birth.birth_admission_permit (expires_at) where live and seq = 1;
 comment on table birth.birth_admission_permit is
   'Single-use permits. Reserved by a request, consumed by the insert, finalized at its commit; each of them a row in the log.';

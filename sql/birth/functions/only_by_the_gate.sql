@@ -8,7 +8,10 @@ begin
   if current_user = 'chancery_definer' and (new.status <> 'CONSUMED' or pg_trigger_depth() > 1)
      -- What is over stays as it is, and names a birth only if there was one.
      and (tg_op = 'INSERT' or old.status in ('RESERVED', 'CONSUMED')) and (new.status = 'FINALIZED') = (new.finalized_birth_id is not null) then
-    new.live := new.status in ('RESERVED', 'CONSUMED', 'FINALIZED');
+    -- Only where it changes: a row that is written as it came need not be put together again.
+    if new.live <> (new.status in ('RESERVED', 'CONSUMED', 'FINALIZED')) then
+      new.live := not new.live;
+    end if;
     return new;
   end if;
   perform internal.refuse(internal.problem('RS015', jsonb_build_object(

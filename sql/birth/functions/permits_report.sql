@@ -5,15 +5,15 @@ language plpgsql stable
 as $$
 begin
   return (
-  select coalesce(jsonb_agg(jsonb_build_object(
-           'permit_id', p.permit_id, 'collection', p_collection, 'code', c.code, 'status', p.status, 'request_hash', encode(p.request_hash, 'hex'),
-           'requested_by', p.started_by, 'requested_at', p.requested_at, 'expires_at', p.expires_at, 'birth_id', p.finalized_birth_id) order by c.n), '[]')
-    from unnest(p_codes) with ordinality c (code, n)
-    join lateral (
-      (select p1.* from birth.birth_admission_permit p1 where p1.collection_name = p_collection and p1.entity_code = c.code and p1.live)
-      union all
-      (select p2.* from birth.birth_admission_permit p2
-        where p2.collection_name = p_collection and p2.entity_code = c.code and not p2.live order by p2.requested_at desc limit 1)
-      limit 1) p on true);
+    select coalesce(jsonb_agg(jsonb_build_object(
+             'permit_id', p.permit_id, 'collection', p_collection, 'code', c.code, 'status', p.status, 'request_hash', encode(p.request_hash, 'hex'),
+             'requested_by', p.started_by, 'requested_at', p.requested_at, 'expires_at', p.expires_at, 'birth_id', p.finalized_birth_id) order by c.n), '[]')
+      from unnest(p_codes) with ordinality c (code, n)
+      join lateral (
+        (select p1.* from birth.birth_admission_permit p1 where p1.collection_name = p_collection and p1.entity_code = c.code and p1.live)
+        union all
+        (select p2.* from birth.birth_admission_permit p2
+          where p2.collection_name = p_collection and p2.entity_code = c.code and not p2.live order by p2.requested_at desc limit 1)
+        limit 1) p on true);
 end
 $$;
