@@ -238,6 +238,10 @@ fn with_work_done(here: &Place) {
         "select governance.fn_log_issue('test', 'warning', 'A problem.', null, 'thing', 't', 'trial', '{}', 'chancery', 'operation', 'key')",
     );
     asked("select event.fn_sequence_events(), event.fn_event_lag_record('chancery')");
+    asked(
+        "select iu.fn_dot_iu_command_log('dot_birth_admit', 'apply', 'REQUESTED', 'ok', sha256('a request'), '{}', '{}', 'chancery')",
+    );
+    asked("select birth.fn_birth_handoff('chancery')");
 }
 
 fn it_is_what_was_recorded(file: &Path, taken: &Taken) {
