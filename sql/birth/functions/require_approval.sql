@@ -18,6 +18,12 @@ begin
   end if;
   v_hash := birth.request_hash(p_collection, p_asks[1].entity_code, p_asks[1].entity_name, p_asks[1].species_code,
                                coalesce(p_asks[1].governance_role, v_family.governance_role), p_asks[1].payload_digest);
+  -- What was revoked is over, and the approval with it; a request that failed or ran out may be made again on the same one.
+  if exists (select from birth.birth_admission_permit p
+              where p.request_hash = v_hash and not p.live and p.status = 'REVOKED' and p.approval_id = p_approval_id) then
+    perform internal.refuse(internal.problem('RB011', jsonb_build_object(
+      'collection', p_collection, 'codes', 1, 'approval_id', p_approval_id, 'why', 'revoked')));
+  end if;
   perform approval.consume(p_approval_id, 'birth_admission', p_collection || '/' || p_asks[1].entity_code, v_hash, 'birth_request', encode(v_hash, 'hex'), p_principal);
 end
 $$;

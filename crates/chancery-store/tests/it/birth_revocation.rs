@@ -1,13 +1,14 @@
 //! Permits that end without a birth because somebody says so: who took them back, and who says that they failed.
 
-use chancery_model::refusal::Code::{RB001, RB012, RB016, RB019, RI003, RI008, RS004};
+use chancery_model::refusal::Code::{RB001, RB011, RB012, RB016, RB019, RI003, RI008, RS004};
 use chancery_store::{Error, Role};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
+use crate::approval_world::Panel;
 use crate::approval_world::refusal;
-use crate::birth_world::{BORN, Shop};
+use crate::birth_world::{BORN, Policy, Shop};
 use crate::support::codes;
 
 const NEW: &str = "insert into shop.film (code, title) values ('F-9', 'Nine')";
@@ -165,4 +166,36 @@ async fn a_failure_is_told_by_who_asked() {
     );
     assert_eq!(after, shop.everything().await, "a birth stands");
     shop.is_sound().await;
+}
+
+/// ADM-3: a permit that failed may be asked for again on the approval it had; one that was revoked may not.
+#[tokio::test]
+async fn a_revocation_ends_the_approval() {
+    let shop = Shop::open().await;
+    shop.protect("shop.film", &Policy { approval: true, ..Policy::enforced("code") })
+        .await
+        .expect("protected");
+    let mut ask = shop.an_ask("birth_admission", "low", "shop.film/F-9").await;
+    let hash = "select birth.request_hash('shop.film', 'F-9', 'Nine', null, 'governed', null)";
+    ask.subject_digest = Some(shop.one(hash).await);
+    shop.sign_ask(&mut ask).await;
+    Panel::ask(&shop, &ask).await.expect("a request");
+    let approval = ask.approval_id;
+    shop.votes(approval, "rita", "approve").await.expect("a vote");
+    let request = async || {
+        let nine = json!([{ "code": "F-9", "name": "Nine" }]);
+        shop.ask_as("clerk", "executor_worker", "shop.film", nine, Some(approval)).await
+    };
+    request().await.expect("a permit");
+    let failed = shop.permit_of("shop.film", "F-9").await;
+    fail(&shop, failed, "clerk", "the disk was full").await.expect("failed");
+    request().await.expect("another");
+    let taken = shop.permit_of("shop.film", "F-9").await;
+    assert_ne!(failed, taken);
+    assert!(shop.film("F-9").await.contains("RESERVED"));
+    revoke(&shop, taken, "chief", "reviewer", "not this one").await.expect("revoked");
+    let before = shop.everything().await;
+    let (code, facts) = refusal(request().await);
+    assert_eq!((code, &facts["why"]), (RB011, &json!("revoked")));
+    assert_eq!(before, shop.everything().await, "nothing changed");
 }
