@@ -15,7 +15,7 @@ const LEASE: Duration = Duration::from_secs(2);
 #[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[test]
 fn every_job_is_done_once_or_dead_with_its_reason() {
-    let jobs: i64 = number("CHANCERY_TEST_JOBS", 3_000);
+    let jobs: i64 = number("CHANCERY_TEST_JOBS", 6_000);
     let seed = number("CHANCERY_TEST_SEED", 5);
     println!("{jobs} jobs, seed {seed}");
     let place = Place::new();
