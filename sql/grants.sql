@@ -241,8 +241,6 @@ grant execute on function birth.fn_pre_birth_check(text, text, text, text) to ch
 grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_admission_permit_status, birth.v_birth_admission_violation, birth.v_birth_registry,
   birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
   to chancery_app, chancery_migrator, auditor_ro;
--- What a view calls is called as who reads it: the clock that modes and ages are measured by.
-grant execute on function internal.now() to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function birth.arming(text) to chancery_owner;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
@@ -250,6 +248,9 @@ grant execute on function internal.refuse_direct_write(), internal.refuse_other_
   queue.only_by_the_doors(), queue.guard_recovery(), birth.only_by_the_gate(), birth.only_by_a_birth(), birth.permit_equals_log(), birth.refuse_rehearsal(), birth.refuse_vanished() to chancery_owner;
 -- Partitions are made and dropped by the tables' owner.
 grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
+-- What a view calls is called as who reads it: the clock that modes and ages are measured by. Logins after owners: a release takes the
+-- logins' rights back and gives them again, and is to find them where they were.
+grant execute on function internal.now() to chancery_app, chancery_migrator, auditor_ro;
 -- refuse_other_logins refuses with the rights of whoever writes: that can be the owner.
 grant execute on function internal.refuse(jsonb), internal.problem(text, jsonb) to chancery_owner;
 
