@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use chancery_model::birth::{Permit, Request, permit_digest, request_hash};
 use chancery_model::chain::LogRow;
 use chancery_model::cutter::derived_uuid;
-use chancery_model::machine::{Definition, File, Transition};
+use chancery_model::machine::Transition;
 use chancery_store::{Shape, Snapshot};
 use serde_json::json;
 use uuid::Uuid;
@@ -16,6 +16,7 @@ use super::check::Checker;
 use super::entry::evidence_of;
 use super::ledger;
 use super::policy::{self, Policies};
+use super::queue::transitions_of;
 use super::report::Report;
 use super::rows::{Row, Rows, Source, ids};
 use super::signers::Signers;
@@ -28,19 +29,17 @@ pub(super) const PAGE: i64 = 1_000;
 /// States in which a permit stands for its code.
 const LIVE: [&str; 3] = ["RESERVED", "CONSUMED", "FINALIZED"];
 
-fn read(file: &str) -> Vec<Transition> {
-    let file = File::parse(file).expect("the machine ships with the binary and its tests read it");
-    Definition::from(&file).transitions
-}
-
 fn of_permits() -> &'static [Transition] {
     static TRANSITIONS: OnceLock<Vec<Transition>> = OnceLock::new();
-    TRANSITIONS.get_or_init(|| read(include_str!("../../../../machines/birth_permit.yaml")))
+    TRANSITIONS
+        .get_or_init(|| transitions_of(include_str!("../../../../machines/birth_permit.yaml")))
 }
 
 fn of_candidates() -> &'static [Transition] {
     static TRANSITIONS: OnceLock<Vec<Transition>> = OnceLock::new();
-    TRANSITIONS.get_or_init(|| read(include_str!("../../../../machines/governance_candidate.yaml")))
+    TRANSITIONS.get_or_init(|| {
+        transitions_of(include_str!("../../../../machines/governance_candidate.yaml"))
+    })
 }
 
 /// The digest of the request that a permit's columns say.

@@ -159,109 +159,81 @@ impl Facts {
         }
     }
 
-    pub(super) fn of_entry(entry: Row<'_>) -> Self {
+    /// A run of a room, by the columns that every room has.
+    fn of_row(
+        row: Row<'_>,
+        table: &'static str,
+        id: &str,
+        state: &str,
+        birth_digest: Option<[u8; 32]>,
+    ) -> Self {
         Self {
-            run_id: entry.id("entry_id"),
-            table: table::ENTRY,
-            state: entry.text("status").to_owned(),
-            seq: entry.number("seq").unwrap_or_default(),
-            head_hash: entry.bytes("head_hash"),
-            facet: entry.opt("facet").map(str::to_owned),
-            last_transition_at: entry.number("last_transition_at").unwrap_or_default(),
-            data: entry.json("payload"),
-            birth_digest: None,
+            run_id: row.id(id),
+            table,
+            state: row.text(state).to_owned(),
+            seq: row.number("seq").unwrap_or_default(),
+            head_hash: row.bytes("head_hash"),
+            facet: row.opt("facet").map(str::to_owned),
+            last_transition_at: row.number("last_transition_at").unwrap_or_default(),
+            data: Value::Null,
+            birth_digest,
         }
     }
-}
 
-impl Facts {
-    pub(super) fn of_orchestrated(run: Row<'_>) -> Self {
+    pub(super) fn of_entry(entry: Row<'_>) -> Self {
         Self {
-            run_id: run.id("run_id"),
-            table: table::ORCHESTRATED,
-            state: run.text("state_code").to_owned(),
-            seq: run.number("seq").unwrap_or_default(),
-            head_hash: run.bytes("head_hash"),
-            facet: run.opt("facet").map(str::to_owned),
-            last_transition_at: run.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: Some(artefact_digest(&[run.expected_digest()])),
+            data: entry.json("payload"),
+            ..Self::of_row(entry, table::ENTRY, "entry_id", "status", None)
         }
+    }
+
+    pub(super) fn of_orchestrated(run: Row<'_>) -> Self {
+        Self::of_row(
+            run,
+            table::ORCHESTRATED,
+            "run_id",
+            "state_code",
+            Some(artefact_digest(&[run.expected_digest()])),
+        )
     }
 
     /// A job that the log knows: one that died, or that somebody acted on.
     fn of_job(job: Row<'_>) -> Self {
-        Self {
-            run_id: job.id("job_id"),
-            table: table::JOB,
-            state: job.text("state").to_owned(),
-            seq: job.number("seq").unwrap_or_default(),
-            head_hash: job.bytes("head_hash"),
-            facet: job.opt("facet").map(str::to_owned),
-            last_transition_at: job.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: None,
-        }
+        Self::of_row(job, table::JOB, "job_id", "state", None)
     }
 
     fn of_replay(request: Row<'_>) -> Self {
-        Self {
-            run_id: request.id("dlq_replay_request_id"),
-            table: table::REPLAY,
-            state: request.text("proposal_state").to_owned(),
-            seq: request.number("seq").unwrap_or_default(),
-            head_hash: request.bytes("head_hash"),
-            facet: request.opt("facet").map(str::to_owned),
-            last_transition_at: request.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: Some(artefact_digest(&[request.expected_digest()])),
-        }
+        Self::of_row(
+            request,
+            table::REPLAY,
+            "dlq_replay_request_id",
+            "proposal_state",
+            Some(artefact_digest(&[request.expected_digest()])),
+        )
     }
-}
 
-impl Facts {
     fn of_finding(issue: Row<'_>) -> Self {
-        Self {
-            run_id: issue.id("issue_id"),
-            table: table::FINDING,
-            state: issue.text("state").to_owned(),
-            seq: issue.number("seq").unwrap_or_default(),
-            head_hash: issue.bytes("head_hash"),
-            facet: issue.opt("facet").map(str::to_owned),
-            last_transition_at: issue.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: Some(artefact_digest(&[issue.expected_digest()])),
-        }
+        Self::of_row(
+            issue,
+            table::FINDING,
+            "issue_id",
+            "state",
+            Some(artefact_digest(&[issue.expected_digest()])),
+        )
     }
-}
 
-impl Facts {
     fn of_permit(permit: Row<'_>) -> Self {
-        Self {
-            run_id: permit.id("permit_id"),
-            table: table::PERMIT,
-            state: permit.text("status").to_owned(),
-            seq: permit.number("seq").unwrap_or_default(),
-            head_hash: permit.bytes("head_hash"),
-            facet: permit.opt("facet").map(str::to_owned),
-            last_transition_at: permit.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: Some(permit_digest_of(permit)),
-        }
+        Self::of_row(permit, table::PERMIT, "permit_id", "status", Some(permit_digest_of(permit)))
     }
 
     fn of_candidate(candidate: Row<'_>) -> Self {
-        Self {
-            run_id: candidate.id("candidate_id"),
-            table: table::CANDIDATE,
-            state: candidate.text("state").to_owned(),
-            seq: candidate.number("seq").unwrap_or_default(),
-            head_hash: candidate.bytes("head_hash"),
-            facet: candidate.opt("facet").map(str::to_owned),
-            last_transition_at: candidate.number("last_transition_at").unwrap_or_default(),
-            data: Value::Null,
-            birth_digest: Some(artefact_digest(&[candidate.expected_digest()])),
-        }
+        Self::of_row(
+            candidate,
+            table::CANDIDATE,
+            "candidate_id",
+            "state",
+            Some(artefact_digest(&[candidate.expected_digest()])),
+        )
     }
 }
 

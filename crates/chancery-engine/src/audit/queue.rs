@@ -25,19 +25,19 @@ use crate::Error;
 const PAGE: i64 = 500;
 
 /// The transitions of a machine, from the file that this binary was built with.
-fn read(file: &str) -> Vec<Transition> {
+pub(super) fn transitions_of(file: &str) -> Vec<Transition> {
     let file = File::parse(file).expect("the machine ships with the binary and its tests read it");
     Definition::from(&file).transitions
 }
 
 fn of_jobs() -> &'static [Transition] {
     static TRANSITIONS: OnceLock<Vec<Transition>> = OnceLock::new();
-    TRANSITIONS.get_or_init(|| read(include_str!("../../../../machines/job.yaml")))
+    TRANSITIONS.get_or_init(|| transitions_of(include_str!("../../../../machines/job.yaml")))
 }
 
 fn of_replays() -> &'static [Transition] {
     static TRANSITIONS: OnceLock<Vec<Transition>> = OnceLock::new();
-    TRANSITIONS.get_or_init(|| read(include_str!("../../../../machines/dlq_replay.yaml")))
+    TRANSITIONS.get_or_init(|| transitions_of(include_str!("../../../../machines/dlq_replay.yaml")))
 }
 
 /// Looks at every job that the log knows and at every replay. Gives the approvals that replays say they used.
