@@ -10,6 +10,7 @@ use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
 #[derive(Debug, Clone)]
 pub struct TestCluster {
     cluster: std::sync::Arc<Cluster>,
+    template: String,
 }
 
 /// Durability is off: tests kill processes, never the power. Whoever tests durability starts a cluster of their own.
@@ -42,7 +43,7 @@ impl TestCluster {
             ..Options::default()
         };
         let cluster = Cluster::open(home, binaries, options).expect("the test cluster opens");
-        Self { cluster: std::sync::Arc::new(cluster) }
+        Self { cluster: std::sync::Arc::new(cluster), template: template_of_today() }
     }
 
     /// The cluster, running, with the template database of this schema in place.
@@ -71,13 +72,13 @@ impl TestCluster {
         Target::managed(&self.cluster).expect("the superuser's password file is there")
     }
 
-    pub(crate) fn template(&self) -> String {
-        format!("template_{}", &Release::of_this_binary().bundle_sha256[..16])
+    pub(crate) fn template(&self) -> &str {
+        &self.template
     }
 
     /// The first process migrates, the others wait for it; the template is renamed into place when it is whole.
     async fn ensure_template(&self) {
-        let name = self.template();
+        let name = &self.template;
         let mut admin = self
             .target()
             .with_database("postgres")
@@ -87,11 +88,11 @@ impl TestCluster {
             .expect("the admin gets in");
         let exists = "select exists (select from pg_database where datname = $1)";
         let there: bool =
-            sqlx::query_scalar(exists).bind(&name).fetch_one(&mut admin).await.expect("an answer");
+            sqlx::query_scalar(exists).bind(name).fetch_one(&mut admin).await.expect("an answer");
         if !there {
             admin.execute("select pg_advisory_lock(4242)").await.expect("the template lock");
             let there: bool = sqlx::query_scalar(exists)
-                .bind(&name)
+                .bind(name)
                 .fetch_one(&mut admin)
                 .await
                 .expect("an answer");
@@ -114,4 +115,12 @@ impl TestCluster {
         }
         admin.close().await.expect("the admin leaves");
     }
+}
+
+/// The template of this schema and this day: a release makes the partitions of the days ahead of it, so one of yesterday has a
+/// partition too many.
+fn template_of_today() -> String {
+    let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+    let release = Release::of_this_binary();
+    format!("template_{}_{}", &release.bundle_sha256[..16], since.as_secs() / 86_400)
 }
