@@ -85,6 +85,25 @@ grant select, insert, update (status, live, facet, seq, head_hash, consumed_at, 
 grant select, insert, update (returned) on birth.departure to chancery_definer;
 grant select, update on birth.handoff_cursor to chancery_definer;
 grant select, insert, update (state, facet, seq, head_hash, last_transition_at) on governance.governance_candidate_state to chancery_definer;
+grant select, insert on workflow.workflow_version, workflow.workflow_step_def, workflow.workflow_task_def, workflow.workflow_step_relations, workflow.workflow_step_permission,
+  workflow.change_revision, governance.iu_usage_evidence, workflow.relation_outcome, workflow.step_run_snapshot, workflow.step_decision to chancery_definer;
+grant select, insert, update on workflow.workflow_registry to chancery_definer;
+grant select on workflow.failure_class_registry to chancery_definer;
+grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, merged_def_id, last_transition_at) on workflow.workflow_change_requests to chancery_definer;
+grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, outcome, last_transition_at) on governance.proposal to chancery_definer;
+grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at, rollup_state_code, red_count, yellow_count, green_count, skipped_count,
+  optional_excluded_count, mandatory_count, completed_count, decisive_step_run_id, decisive_state_code, last_rollup_at, frozen_at, critical_due)
+  on workflow.workflow_run to chancery_definer;
+grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at, and_open, or_open, plain_open, or_taken, plain_taken, and_missed, awaits_precondition,
+  skipped, pic_id, pinned_iu_version_id, started_at, deadline, overdue_first_at, completed_at, completion_actor_id, completed_after_deadline, sla_breach_duration,
+  blocked_since, block_reason, block_escalated_at, failure_classification, failure_class, retry_count, cycle_no, output_snapshot_id, work_no, event_facts,
+  on_critical_path, rollup_class, decisive_rank) on workflow.step_run to chancery_definer;
+grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at, skipped, pic_id, pinned_iu_version_id, started_at, deadline, overdue_first_at,
+  completed_at, completion_actor_id, completed_after_deadline, sla_breach_duration, blocked_since, block_reason, block_escalated_at, failure_classification,
+  failure_class, retry_count, cycle_no, output_snapshot_id, work_no, event_facts) on workflow.task_run to chancery_definer;
+grant select, insert, update (completed_at, completion_actor_id, output_snapshot_id) on workflow.step_run_correction_cycle to chancery_definer;
+grant select, insert, update (opened, resolved_at, resolved_by, proof) on workflow.wait to chancery_definer;
+grant select, insert, update, delete on workflow.agenda, workflow.timer to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -95,10 +114,13 @@ grant select on cutter_governance.decision_backlog_entry, cutter_governance.deci
 grant select on orchestrator.run, orchestrator.backup_key, iu.source_document, iu.source_version, iu.information_unit, iu.unit_version, iu.iu_lifecycle_log,
   approval.approval_request, approval.approval_vote, approval.approval_use, approval.quorum_rule, kb.revision, kb.revision_signature,
   identity.principal, identity.signing_key, birth.birth_admission_permit, birth.birth_registry, birth.family to chancery_guard;
+grant select on workflow.workflow_run, workflow.step_run, workflow.task_run, workflow.workflow_step_def, workflow.workflow_task_def, workflow.workflow_registry,
+  workflow.workflow_change_requests, workflow.change_revision, workflow.wait, workflow.step_decision, workflow.step_run_snapshot,
+  workflow.step_run_correction_cycle, governance.proposal, fsm.state_facet_def, queue.executor_class_registry, queue.job_dead_letter to chancery_guard;
 
 -- logins → schemas
 grant usage on schema cutter_governance to cutter_ro;
-grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth, audit to
+grant usage on schema internal, config, identity, event, fsm, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth, workflow, audit to
   chancery_app, chancery_migrator, chancery_backup, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 
 grant select on config.refusal, config.message, config.dot_config, internal.release, internal.migration
@@ -242,10 +264,40 @@ grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_ad
   birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
   to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function birth.arming(text) to chancery_owner;
+-- Workflows: people, agents, workers and loops all come through the app; who may do what is the machines'.
+grant execute on function
+  workflow.fn_workflow_propose(uuid, jsonb, text, text, text, text, jsonb, uuid, bytea),
+  workflow.fn_proposal_move(text, uuid, text, jsonb, text, text, text, text, uuid, bytea), workflow.fn_proposal_settle(text, uuid),
+  workflow.fn_workflow_merge(uuid, jsonb, text, text, text, uuid, bytea),
+  workflow.fn_workflow_start(uuid, text, jsonb, jsonb, text, text, text, text, uuid, bytea),
+  workflow.fn_workflow_move(uuid, text, jsonb, text, text, text, text, uuid, bytea),
+  workflow.fn_work_move(text, uuid, text, jsonb, jsonb, text, text, text, text, uuid, bytea),
+  workflow.fn_work_extend(text, uuid, timestamptz, text, text, text, text), workflow.fn_step_block_escalate(text, uuid, uuid, text, text, text, text),
+  workflow.fn_wait_resolve(uuid, jsonb, text, text), workflow.fn_callback_issue(uuid, integer, text, text, bytea), workflow.fn_callback(bytea, jsonb),
+  workflow.fn_work_begin(uuid, integer, text, text), workflow.fn_work_report(uuid, integer, text, text, text, jsonb, jsonb),
+  workflow.fn_mow_next(integer, text), workflow.fn_mow_turn(uuid, text), workflow.fn_mow_defer(uuid, text, text),
+  workflow.fn_timer_due(integer, text), workflow.fn_timer_fire(uuid, text), workflow.fn_timer_defer(uuid, text, text),
+  governance.fn_proposal_create(uuid, text, text, text, uuid[], jsonb, jsonb, jsonb, text, text, text, uuid, bytea),
+  governance.fn_proposal_carry_out(uuid, jsonb, jsonb, text, text, text, uuid, bytea)
+  to chancery_app;
+grant execute on function
+  workflow.fn_workflow_change_diff(uuid), workflow.fn_workflow_rollup_compute(uuid), workflow.fn_workflow_downstream(uuid), workflow.fn_workflow_run_snapshot(uuid),
+  workflow.fn_step_blocked_severity(uuid), workflow.fn_step_pic_resolves(uuid)
+  to chancery_app, chancery_migrator, auditor_ro;
+grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), workflow.context(uuid, text[], jsonb),
+  workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
+  workflow.tasks_are_done(uuid), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
+  event.value_problems(jsonb, jsonb, text), queue.job_id(text, text) to chancery_guard;
+grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests, workflow.v_change_revision, governance.v_proposal,
+  governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,
+  workflow.v_step_decision, workflow.v_wait, workflow.v_workflow_step_def, workflow.v_workflow_task_def, workflow.v_workflow_step_relations,
+  workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
+  workflow.v_step_run, workflow.v_task_run, workflow.step_run_state_history, workflow.step_run_output_snapshot
+  to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(),
-  queue.only_by_the_doors(), queue.guard_recovery(), birth.only_by_the_gate(), birth.only_by_a_birth(), birth.permit_equals_log(), birth.refuse_rehearsal(), birth.refuse_vanished() to chancery_owner;
+  queue.only_by_the_doors(), queue.guard_recovery(), birth.only_by_the_gate(), birth.only_by_a_birth(), birth.permit_equals_log(), birth.refuse_rehearsal(), birth.refuse_vanished(), workflow.refuse_lost_ending(), workflow.assert_freeze() to chancery_owner;
 -- Partitions are made and dropped by the tables' owner.
 grant execute on function internal.now(), internal.uuid_of_day(date) to chancery_owner;
 -- What a view calls is called as who reads it: the clock that modes and ages are measured by. Logins after owners: a release takes the
@@ -289,6 +341,15 @@ grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_gover
   cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
   cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
   cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
+grant execute on function workflow.guard_precondition(jsonb), workflow.guard_not_taken(jsonb), workflow.guard_pic_resolves(jsonb),
+  workflow.guard_executor_class(jsonb), workflow.guard_current_pic(jsonb), workflow.guard_facet_vocab(jsonb), workflow.guard_facet_resolved(jsonb),
+  workflow.guard_block_reason(jsonb), workflow.guard_deadline_passed(jsonb), workflow.guard_deadline_extended(jsonb),
+  workflow.guard_output_contract(jsonb), workflow.guard_postcondition(jsonb), workflow.guard_late_completion(jsonb), workflow.guard_tasks_done(jsonb),
+  workflow.guard_correction_reason(jsonb), workflow.guard_prior_audit(jsonb), workflow.guard_output_snapshot(jsonb),
+  workflow.guard_retry_budget(jsonb), workflow.guard_escalatable(jsonb), workflow.guard_bridge(jsonb), workflow.guard_approval(jsonb),
+  workflow.guard_mandatory_done(jsonb), workflow.guard_proposer(jsonb), workflow.guard_digest_pinned(jsonb), workflow.guard_review_open(jsonb),
+  workflow.guard_review_approved(jsonb), workflow.guard_review_rejected(jsonb), workflow.guard_review_expired(jsonb), workflow.guard_merge(jsonb) to
+  chancery_definer;
 grant execute on function birth.guard_permit_live(jsonb), birth.guard_born_row(jsonb), birth.guard_ttl_elapsed(jsonb) to chancery_definer;
 grant execute on function
   orchestrator.guard_ig_source_pin(jsonb), orchestrator.guard_ig_mark(jsonb), orchestrator.guard_ig_cutplan(jsonb), orchestrator.guard_ig_backup(jsonb),

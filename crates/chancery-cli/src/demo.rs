@@ -29,7 +29,7 @@ const EXAMPLE: (&str, &str) =
     ("purchase_approval", include_str!("../../../machines/examples/purchase_approval.yaml"));
 
 /// The machines of the product itself.
-const PRODUCT: [(&str, &str); 10] = [
+const PRODUCT: [(&str, &str); 11] = [
     machine!("step"),
     machine!("task"),
     machine!("workflow_run"),
@@ -40,6 +40,7 @@ const PRODUCT: [(&str, &str); 10] = [
     machine!("dlq_replay"),
     machine!("finding"),
     machine!("governance_candidate"),
+    machine!("proposal"),
 ];
 
 /// Name, kind, class.

@@ -67,6 +67,7 @@ const ROOMS: &[&str] = &[
     "queue",
     "governance",
     "birth",
+    "workflow",
 ];
 
 impl Store {

@@ -10,7 +10,7 @@ pub fn repo_path(relative: &str) -> PathBuf {
 }
 
 /// The machines of the product.
-const NAMES: [&str; 10] = [
+const NAMES: [&str; 11] = [
     "step",
     "task",
     "workflow_run",
@@ -21,6 +21,7 @@ const NAMES: [&str; 10] = [
     "dlq_replay",
     "finding",
     "governance_candidate",
+    "proposal",
 ];
 
 /// The machines of the product, by name.

@@ -50,6 +50,7 @@ begin
               when p_actor_class in ('reviewer', 'review_authority') then 'reviewer' else 'other' end,
          p_key_id, p_payload, p_signature, internal.from_micros(p_signed_at), internal.now()
     from approval.approval_vote v where v.approval_id = p_approval_id and v.voter = p_principal;
+  perform workflow.approval_changed(p_approval_id);
   return approval.report(p_approval_id) || '{"replayed": false}';
 end
 $$;

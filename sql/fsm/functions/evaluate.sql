@@ -52,6 +52,10 @@ begin
 
   v_verdict.from_state := case when p_run.seq > 0 then coalesce(p_from_state, p_run.state_code) end;
   v_verdict.payload := coalesce(p_evidence -> 'event', '{}');
+  -- Some facts of an event only the database knows; its actor, who signs the evidence, cannot say them. A room keeps them with its run.
+  if p_run_kind <> 'custom' and jsonb_typeof(p_run.facts -> 'event') = 'object' then
+    v_verdict.payload := v_verdict.payload || (p_run.facts -> 'event');
+  end if;
   if v_verdict.transition_id is null then
     v_verdict.problems := fsm.explain_no_transition(p_run, v_verdict.from_state, p_to_state, p_actor_class)
       || fsm.from_problems(p_run, p_from_state);

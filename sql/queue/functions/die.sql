@@ -28,6 +28,10 @@ begin
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;
+  if v_job.job_kind in ('workflow.step', 'workflow.task') then
+    insert into workflow.agenda (workflow_run_id, cause, run_id)
+    values ((v_job.payload_json ->> 'workflow_run_id')::uuid, 'job_died', (v_job.payload_json ->> 'run_id')::uuid);
+  end if;
   if v_job.replay_request_id is not null then
     perform queue.replay_ended(v_job.replay_request_id, 'dead_letter', jsonb_build_object('classification', p_classification, 'reason', left(p_reason, 2000)));
   end if;

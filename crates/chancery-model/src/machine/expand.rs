@@ -226,6 +226,7 @@ fn state_key(file: &File, code: &str, part: &str) -> String {
         | Scope::DlqReplay
         | Scope::Finding
         | Scope::GovernanceCandidate
+        | Scope::Proposal
         | Scope::Custom => &file.machine,
     };
     format!("{owner}.{code}.{part}")
@@ -244,7 +245,8 @@ fn facet_key(file: &File, code: &str) -> String {
         | Scope::Job
         | Scope::DlqReplay
         | Scope::Finding
-        | Scope::GovernanceCandidate => format!("facet.{code}.label"),
+        | Scope::GovernanceCandidate
+        | Scope::Proposal => format!("facet.{code}.label"),
     }
 }
 

@@ -63,6 +63,8 @@ vocabulary! {
         DlqReplay = "dlq_replay",
         /// A problem that somebody has to look at.
         Finding = "finding",
+        /// A proposal, from its draft to its merge.
+        Proposal = "proposal",
         /// A machine of a user; its guards are rules in data, never functions.
         Custom = "custom",
     }

@@ -76,6 +76,7 @@ fn derived_states(definition: &Definition, findings: &mut Vec<Finding>) {
         | Scope::DlqReplay
         | Scope::Finding
         | Scope::GovernanceCandidate
+        | Scope::Proposal
         | Scope::Custom => false,
     };
     for state in definition.states.iter().filter(|state| !is_floor(&state.code)) {

@@ -1,0 +1,38 @@
+-- promise: one move of a step or task with all that belongs to it, in the caller's transaction: its facts, the move with log row and
+--          event, the roll-up of its run, its timers, and what the loop has to do next. Refuses as the engine does.
+-- callers: doors and the loop, which took the work (and with it the lock of its run) and changed its facts
+-- locks: the run of the workflow, held by the caller; then the row
+create or replace function workflow.act(
+  p_work workflow.work, p_to text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text,
+  p_idempotency_key text, p_reason text default null, p_artefacts bytea[] default null, p_key_id uuid default null, p_signature bytea default null
+) returns jsonb
+language plpgsql
+as $$
+declare
+  v_was_class constant text := p_work.rollup_class;
+  v_was_state constant text := p_work.state_code;
+  v_report jsonb;
+begin
+  p_work.rollup_class := workflow.rollup_class(p_work, p_to);
+  perform workflow.put(p_work);
+  v_report := fsm.move(
+    p_work.run_id, p_work.run_kind, v_was_state, p_to, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, p_idempotency_key, p_reason,
+    case when p_artefacts is not null then internal.artefact_digest(p_artefacts) end, p_key_id, p_signature);
+  if v_report -> 'ok' = 'false' then
+    perform internal.refuse(v_report -> 'problems');
+  end if;
+  if p_work.run_kind = 'step' then
+    perform workflow.rollup_apply(
+      p_work.workflow_run_id, v_was_class, p_work.rollup_class,
+      (p_trigger_ref = 'branch_not_taken')::int,
+      - (p_trigger_ref = 'branch_not_taken' and not p_work.mandatory)::int,
+      - (p_trigger_ref = 'branch_not_taken' and p_work.mandatory)::int,
+      case when p_work.mandatory then (p_to = 'completed')::int - (v_was_state = 'completed')::int else 0 end);
+    if p_to in ('completed', 'cancelled') or p_trigger_ref = 'branch_not_taken' then
+      insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'decided', p_work.run_id);
+    end if;
+  end if;
+  perform workflow.set_timers(p_work, p_to);
+  return v_report;
+end
+$$;

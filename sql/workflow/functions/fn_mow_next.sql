@@ -1,0 +1,12 @@
+-- promise: runs in which something waits for the loop, the longest waiting first. Found by an index, whatever number of runs there is.
+-- callers: chancery_app (mow_orchestrator)
+create or replace function workflow.fn_mow_next(p_limit integer, p_principal text) returns uuid[]
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
+as $$
+begin
+  perform identity.require_actor(p_principal, 'mow_orchestrator');
+  return (select coalesce(array_agg(distinct a.workflow_run_id), '{}')
+            from (select a.workflow_run_id from workflow.agenda a where a.not_before <= internal.now()
+                   order by a.not_before, a.agenda_no limit greatest(least(p_limit, 1000), 1)) a);
+end
+$$;

@@ -1,0 +1,31 @@
+-- promise: a proposal of a workflow or of anything else is handed in or taken back by who wrote it; its newest text is pinned by its digest.
+-- callers: chancery_app (who may propose), signed where a person's move is
+-- arrow: draft → submitted (submit), submitted → draft (withdraw)
+-- locks: the proposal
+-- refuses with: RW001, RW002, RW020, RI001–RI008, RS…
+create or replace function workflow.fn_proposal_move(
+  p_run_kind text, p_run_id uuid, p_call text, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_reason text default null,
+  p_key_id uuid default null, p_signature bytea default null
+) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_report jsonb;
+  v_to text;
+begin
+  perform fsm.require_fresh_reads();
+  v_to := case p_call when 'submit' then 'submitted' when 'withdraw' then 'draft' end;
+  if v_to is null or p_run_kind not in ('workflow_change', 'proposal') or p_run_kind is null then
+    perform internal.refuse(internal.problem('RW002', jsonb_build_object('call', p_call, 'kind', p_run_kind, 'calls', '["submit", "withdraw"]'::jsonb)));
+  end if;
+  perform fsm.run_lock(p_run_kind, p_run_id);
+  if (fsm.run_peek(p_run_kind, p_run_id)).seq is null then
+    perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', p_run_kind, 'id', p_run_id)));
+  end if;
+  v_report := fsm.move(p_run_id, p_run_kind, null, v_to, p_actor_class, 'rpc', p_call, p_evidence, p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature);
+  if v_report -> 'ok' = 'false' then
+    perform internal.refuse(v_report -> 'problems');
+  end if;
+  return workflow.proposal_report(p_run_kind, p_run_id) || jsonb_build_object('replayed', v_report -> 'replayed');
+end
+$$;

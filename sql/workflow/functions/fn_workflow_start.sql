@@ -1,0 +1,45 @@
+-- promise: a run of the newest version of a workflow is under way, asked for and signed by who asks. The same id with the same request
+--          gives it again.
+-- callers: chancery_app (pic_human, reviewer, sovereign, executor_worker)
+-- locks: the id (advisory), so that the same request twice at once is one
+-- refuses with: RW001 no such workflow, RW009 the inputs, RW010 the inputs break what the workflow asks for, RW019 the id stands for another run,
+--               RI001–RI008, RS018
+create or replace function workflow.fn_workflow_start(
+  p_workflow_run_id uuid, p_workflow text, p_inputs jsonb, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text,
+  p_trace_id text default null, p_key_id uuid default null, p_signature bytea default null
+) returns jsonb
+language plpgsql security definer set search_path = pg_catalog, pg_temp
+as $$
+declare
+  v_version workflow.workflow_version;
+  v_run workflow.workflow_run;
+  v_problems jsonb;
+begin
+  perform fsm.require_fresh_reads();
+  perform pg_advisory_xact_lock(hashtextextended('workflow_run:' || p_workflow_run_id, 0));
+  select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
+  if found then
+    if (v_run.workflow, v_run.inputs::text, v_run.started_by) is distinct from (p_workflow, internal.canonical_json(p_inputs), p_principal) then
+      perform internal.refuse(internal.problem('RW019', jsonb_build_object('workflow_run_id', p_workflow_run_id)));
+    end if;
+    return workflow.report(p_workflow_run_id) || '{"replayed": true}';
+  end if;
+  select v.* into v_version from workflow.workflow_registry g join workflow.workflow_version v on v.workflow_def_id = g.current_def_id where g.workflow = p_workflow;
+  if not found then
+    perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow', 'id', p_workflow)));
+  end if;
+  perform workflow.require_document('inputs', p_inputs, p_evidence ->> 'inputs_sha256');
+  if v_version.definition::jsonb ? 'inputs' then
+    v_problems := event.value_problems(v_version.definition::jsonb -> 'inputs', p_inputs);
+    if v_problems <> '[]' then
+      perform internal.refuse(internal.problem('RW010', jsonb_build_object('workflow', p_workflow, 'breaks', v_problems)));
+    end if;
+  end if;
+  if p_actor_class = 'mow_orchestrator' or p_workflow_run_id is null then
+    perform internal.refuse(internal.problem('RW020', jsonb_build_object('actor_class', p_actor_class)));
+  end if;
+  perform workflow.make_run(p_workflow_run_id, v_version, p_inputs, null, p_principal, p_evidence, p_principal, p_actor_class, p_idempotency_key,
+                            p_trace_id, null, p_key_id, p_signature);
+  return workflow.report(p_workflow_run_id) || '{"replayed": false}';
+end
+$$;
