@@ -15,6 +15,7 @@ pub mod kb;
 pub mod managed;
 pub mod orchestrator;
 pub mod queue;
+pub mod workflow;
 
 mod audit;
 mod bundle;
