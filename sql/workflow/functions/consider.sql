@@ -30,7 +30,8 @@ begin
     return;
   end if;
   v_work.pic_id := workflow.pic_of(v_work);
-  v_work.deadline := internal.now() + v_def.deadline;
+  -- A later deadline that somebody gave it before its turn stands.
+  v_work.deadline := greatest(v_work.deadline, internal.now() + v_def.deadline);
   perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'ready');
   if v_def.has_tasks then
     perform workflow.make_tasks(v_work);

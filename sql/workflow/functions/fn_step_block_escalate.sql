@@ -2,7 +2,7 @@
 --          workflow bears needs an approval.
 -- callers: chancery_app (pic_human, reviewer, escalation_handler)
 -- locks: the run of the workflow, the approval
--- refuses with: RW001, RW017 an approval is needed, RW018 it is not blocked, RA002, RA003, RA006, RI001–RI004, RS012, RS013
+-- refuses with: RW001, RW006 its run was called off, RW017 an approval is needed, RW018 it is not blocked, RA002, RA003, RA006, RI001–RI004, RS012, RS013
 create or replace function workflow.fn_step_block_escalate(
   p_run_kind text, p_run_id uuid, p_approval_id uuid, p_reason text, p_principal text, p_actor_class text, p_idempotency_key text
 ) returns jsonb
@@ -14,6 +14,9 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
+  if workflow.is_called_off(v_work) then
+    perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', v_work.workflow_run_id, 'state', 'cancelled')));
+  end if;
   if p_actor_class not in ('pic_human', 'reviewer', 'escalation_handler') then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;

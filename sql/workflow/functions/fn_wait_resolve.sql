@@ -24,7 +24,7 @@ begin
   end if;
   v_why := case
     when v_wait.resolved_at is not null then 'it is over'
-    when not v_wait.opened or v_work.state_code <> 'waiting' then 'nobody waits'
+    when not v_wait.opened or v_work.state_code <> 'waiting' or workflow.is_called_off(v_work) then 'nobody waits'
     when v_wait.facet <> 'waiting_human' or v_wait.subject_kind <> 'person' then 'it is not a person''s to give'
     when p_proof = '{}' then 'there is no proof'
     when p_actor_class not in ('pic_human', 'task_pic_human', 'reviewer', 'sovereign', 'escalation_handler') then 'it is a person''s to give'

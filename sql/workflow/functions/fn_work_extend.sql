@@ -15,6 +15,9 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
+  if workflow.is_called_off(v_work) then
+    perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', v_work.workflow_run_id, 'state', 'cancelled')));
+  end if;
   if p_actor_class not in ('pic_human', 'reviewer', 'escalation_handler') then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
