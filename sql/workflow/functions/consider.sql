@@ -22,7 +22,7 @@ begin
   v_work := workflow.take('step', p_step_run_id);
   if v_way = 'skip' then
     v_work.skipped := true;
-    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'skip');
+    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', workflow.own_key());
     return;
   end if;
   if not workflow.precondition_holds(v_work) then
@@ -32,7 +32,7 @@ begin
   v_work.pic_id := workflow.pic_of(v_work);
   -- A later deadline that somebody gave it before its turn stands.
   v_work.deadline := greatest(v_work.deadline, internal.now() + v_def.deadline);
-  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'ready');
+  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', workflow.own_key());
   if v_def.has_tasks then
     perform workflow.make_tasks(v_work);
   end if;
