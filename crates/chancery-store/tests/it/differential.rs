@@ -505,3 +505,8 @@ async fn finding_answers_as_the_model_does() {
 async fn governance_candidate_answers_as_the_model_does() {
     check("governance_candidate").await;
 }
+
+#[tokio::test]
+async fn proposal_answers_as_the_model_does() {
+    check("proposal").await;
+}
