@@ -17,16 +17,26 @@ use crate::{TestDb, shipped};
 const MACHINES: [&str; 4] = ["proposal", "workflow_run", "step", "task"];
 
 /// Writes, asks for approvals and works; a service, so its moves need no signature.
-const WRITER: &str = "flow_writer";
+pub const WRITER: &str = "flow_writer";
 /// Opens again what is closed.
-const REVIEWER: &str = "flow_reviewer";
+pub const REVIEWER: &str = "flow_reviewer";
 /// Approves.
 const SOVEREIGN: &str = "flow_sovereign";
 
-struct Flow {
+/// A workflow of two steps, and those who work on it.
+#[derive(Debug)]
+pub struct Flow {
     app: Store,
     writer: Actor,
     sovereign: Actor,
+}
+
+/// A run with its steps.
+#[derive(Debug, Clone, Copy)]
+pub struct Started {
+    pub run: Uuid,
+    pub first: Uuid,
+    pub second: Uuid,
 }
 
 /// A row in each table of workflows and of proposals: a workflow of two steps and a task by an approved proposal, and a run of it with
@@ -35,16 +45,7 @@ struct Flow {
 /// # Panics
 /// When the database says no.
 pub async fn live(db: &TestDb) {
-    for machine in shipped().iter().filter(|machine| MACHINES.contains(&machine.machine.as_str())) {
-        db.definition(machine).await;
-    }
-    let flow = Flow {
-        writer: actor(db, WRITER, "service", &["pic_human"], 61).await,
-        sovereign: actor(db, SOVEREIGN, "human", &["sovereign"], 62).await,
-        app: db.store(Role::App),
-    };
-    db.service(REVIEWER, &["reviewer"]).await;
-    flow.install().await;
+    let flow = Flow::install(db).await;
     flow.run().await;
     flow.propose_something_else().await;
 }
@@ -73,7 +74,8 @@ fn definition() -> Value {
     })
 }
 
-fn sha256(value: &Value) -> String {
+/// The digest that the evidence of a call names.
+pub fn sha256(value: &Value) -> String {
     canonical::sha256(value).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
@@ -114,8 +116,27 @@ impl Flow {
         id
     }
 
-    /// The workflow, from its proposal to its first version.
-    async fn install(&self) {
+    /// The machines, the people, and the workflow, from its proposal to its first version.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn install(db: &TestDb) -> Self {
+        for machine in
+            shipped().iter().filter(|machine| MACHINES.contains(&machine.machine.as_str()))
+        {
+            db.definition(machine).await;
+        }
+        db.service(REVIEWER, &["reviewer"]).await;
+        let flow = Self {
+            writer: actor(db, WRITER, "service", &["pic_human", "task_pic_human"], 61).await,
+            sovereign: actor(db, SOVEREIGN, "human", &["sovereign"], 62).await,
+            app: db.store(Role::App),
+        };
+        flow.merge().await;
+        flow
+    }
+
+    async fn merge(&self) {
         let (id, definition) = (Uuid::now_v7(), definition());
         let (digest, kind) = (sha256(&definition), "workflow_change");
         let said = json!({ "definition_sha256": digest });
@@ -134,7 +155,11 @@ impl Flow {
         assert_eq!(merged.expect("merged").merged_version, Some(1));
     }
 
-    async fn run(&self) {
+    /// A new run, whose first step is ready.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn start(&self, key: &str) -> Started {
         let (run, inputs) = (Uuid::now_v7(), json!({}));
         let evidence = json!({ "inputs_sha256": sha256(&inputs) });
         let started = NewRun {
@@ -144,7 +169,7 @@ impl Flow {
             evidence: &evidence,
             principal: WRITER,
             actor_class: "pic_human",
-            idempotency_key: "start",
+            idempotency_key: key,
             trace_id: None,
             signed: None,
         };
@@ -156,11 +181,16 @@ impl Flow {
             let found = steps.iter().find(|step| step["step_key"] == key).expect("a step");
             found["step_run_id"].as_str().expect("an id").parse().expect("an id")
         };
-        let (first, second) = (step("first"), step("second"));
+        Started { run, first: step("first"), second: step("second") }
+    }
+
+    async fn run(&self) {
+        let Started { run, first, second } = self.start("start").await;
         self.work(first, "step_claim", json!({}), None, "first claim").await;
         self.complete(first, json!({ "n": 1.5 }), "first end").await;
         self.turn(run).await;
         self.work(second, "step_claim", json!({}), None, "second claim").await;
+        let evidence = json!({});
         let later = WorkCall {
             reason: Some("nghỉ lễ"),
             ..call(second, "extend", &evidence, None, "extend")
@@ -181,17 +211,29 @@ impl Flow {
         self.complete(first, json!({ "n": 2 }), "second end").await;
     }
 
-    async fn turn(&self, run: Uuid) {
+    /// One turn of the loop, which has something to do.
+    ///
+    /// # Panics
+    /// When it has nothing to do.
+    pub async fn turn(&self, run: Uuid) {
         let turn = self.app.fn_mow_turn(run, "chancery").await.expect("a turn");
         assert!(!turn.busy && turn.moved > 0, "{turn:?}");
     }
 
-    async fn complete(&self, step: Uuid, output: Value, key: &str) {
+    /// The writer completes a step.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn complete(&self, step: Uuid, output: Value, key: &str) {
         let digest = json!({ "output_sha256": sha256(&output) });
         self.work(step, "step_complete", digest, Some(&output), key).await;
     }
 
-    async fn work(
+    /// The writer says something about a step.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn work(
         &self,
         step: Uuid,
         name: &str,

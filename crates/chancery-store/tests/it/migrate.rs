@@ -12,7 +12,7 @@ async fn bare() -> TestDb {
     let db = TestDb::new().await;
     db.superuser()
         .await
-        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth cascade")
+        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth, workflow cascade")
         .await
         .expect("emptied");
     assert_eq!(schemas(&db).await, Vec::<String>::new());
