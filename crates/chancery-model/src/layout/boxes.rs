@@ -44,23 +44,26 @@ pub(super) fn groups(
         .collect();
     let mut pieces: Vec<Vec<Piece>> = vec![Vec::new(); graph.categories.len()];
     for (column, members) in columns.iter().enumerate() {
-        // Members of a group in one lane stand side by side; those in several lanes are tried as one piece further down.
         let runs = members.chunk_by(|&a, &b| items.all[a].group == items.all[b].group);
         for run in runs {
             let Some(group) = items.all[run[0]].group else { continue };
             let piece = Piece {
                 first: column,
                 last: column,
-                top: nodes[run[0]].y,
-                bottom: nodes[run[run.len() - 1]].y + nodes[run[0]].h,
+                top: nodes[run[0]].y - GROUP_PAD,
+                bottom: nodes[run[run.len() - 1]].y + nodes[run[0]].h + GROUP_PAD,
             };
-            let joins = |other: &Piece| {
+            let joins = |at: &usize| {
+                let other = &pieces[group][*at];
                 let whole = other.with(&piece);
-                let near = nodes[columns[other.first][0]].band == nodes[run[0]].band
-                    && column - other.last <= 2;
-                near && whole.has_only(group, &columns, items, nodes)
+                let same_band = nodes[columns[other.first][0]].band == nodes[run[0]].band;
+                let mut others = pieces[group].iter().enumerate().filter(|(index, _)| index != at);
+                same_band
+                    && column - other.last <= 2
+                    && !others.any(|(_, other)| whole.overlaps(other))
+                    && whole.has_only(group, &columns, items, nodes)
             };
-            match pieces[group].iter().rposition(joins) {
+            match (0..pieces[group].len()).rev().find(joins) {
                 Some(at) => pieces[group][at] = pieces[group][at].with(&piece),
                 None => pieces[group].push(piece),
             }
@@ -73,9 +76,9 @@ pub(super) fn groups(
             let last = &nodes[columns[piece.last][0]];
             Box {
                 x: x - GROUP_PAD,
-                y: piece.top - GROUP_PAD,
+                y: piece.top,
                 w: last.x + last.w - x + 2 * GROUP_PAD,
-                h: piece.bottom - piece.top + 2 * GROUP_PAD,
+                h: piece.bottom - piece.top,
             }
         });
         let collapsed = options.collapsed.contains(key);
@@ -101,6 +104,13 @@ impl Piece {
             top: self.top.min(other.top),
             bottom: self.bottom.max(other.bottom),
         }
+    }
+
+    fn overlaps(&self, other: &Self) -> bool {
+        self.first <= other.last
+            && other.first <= self.last
+            && self.top < other.bottom
+            && other.top < self.bottom
     }
 
     fn has_only(

@@ -22,30 +22,30 @@ mod view;
 pub use graph::{Error, Graph, Mark, Relation, RelationKind, Step, union};
 pub use output::{Band, Box, Edge, Group, Lane, Layout, Node, NodeKind};
 
-/// A card: two lines of text beside an icon.
+/// A card: an icon, two lines of title, a line of state.
 pub const NODE_W: i32 = 160;
-pub const NODE_H: i32 = 64;
+pub const NODE_H: i32 = 72;
 
 /// Between two cards of a column.
-const ROW_GAP: i32 = 16;
+const ROW_GAP: i32 = 12;
 /// Between two parallel lines.
 const TRACK: i32 = 8;
 /// Between two columns, at least.
-const CHANNEL: i32 = 40;
+const CHANNEL: i32 = 36;
 /// Between a line and what it runs beside.
-const EDGE: i32 = 14;
+const EDGE: i32 = 12;
 /// Between two bands, at least.
 const CORRIDOR: i32 = 32;
 /// Around everything.
 const MARGIN: i32 = 16;
 /// Between a lane's cards and its edge.
-const LANE_PAD: i32 = 4;
+const LANE_PAD: i32 = 2;
 /// For a lane's name, left of its cards.
 const LANE_HEAD: i32 = 28;
 /// How far off the middle of a card's side a bent line comes to it.
 const PORT: i32 = 10;
 /// Between a group's cards and its edge.
-const GROUP_PAD: i32 = 6;
+const GROUP_PAD: i32 = 4;
 
 /// For which window, and what of the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]

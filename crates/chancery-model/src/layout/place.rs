@@ -19,15 +19,20 @@ pub(super) struct Heights {
     pub(super) bands: Vec<i32>,
 }
 
-/// What a neighbour's pull counts: none there, one of several, the only one on both sides, two pieces of one line.
+/// What a neighbour's pull counts: none there, the end of a line, one node of several, two pieces of a line, the only node on both
+/// sides. Nodes stand straight before lines do.
 const ALONE: i64 = 1;
-const SOME: i64 = 4;
-const ONLY: i64 = 24;
-const LINE: i64 = 40;
+const END: i64 = 3;
+const SOME: i64 = 8;
+const LINE: i64 = 20;
+const ONLY: i64 = 60;
+
+/// The room that a line takes in a column.
+pub(super) const LINE_ROOM: i32 = TRACK + 2;
 
 /// Half the room that an item takes.
 fn half(items: &Items, item: usize) -> i32 {
-    if items.all[item].is_node { (NODE_H + ROW_GAP) / 2 } else { TRACK / 2 + 1 }
+    if items.all[item].is_node { (NODE_H + ROW_GAP) / 2 } else { LINE_ROOM / 2 }
 }
 
 pub(super) fn heights(view: &View, plan: &Plan, items: &Items) -> Heights {
@@ -170,15 +175,15 @@ fn wish(items: &Items, item: usize, sides: &[Side], middle: &[i32]) -> (i64, i64
         };
         let others = list.get(item);
         for &other in others {
-            let lines = !items.all[item].is_node && !items.all[other].is_node;
-            let weight = if lines {
-                LINE
-            } else if others.len() == 1 && back.get(other).len() == 1 {
-                ONLY
-            } else {
-                SOME
+            let weight = match (items.all[item].is_node, items.all[other].is_node) {
+                (false, false) => LINE,
+                (true, true) if others.len() == 1 && back.get(other).len() == 1 => ONLY,
+                (true, true) => SOME,
+                _ => END,
             };
-            near.push((i64::from(middle[other]), weight));
+            // Of two equal pulls the one from the side that has settled wins: half-way between them is straight with neither.
+            let settled = matches!(side, Side::Before) || sides.len() == 1;
+            near.push((i64::from(middle[other]), weight * if settled { 3 } else { 2 }));
         }
     }
     if near.is_empty() {

@@ -144,10 +144,15 @@ impl Router<'_> {
         Some(Detour { exit, entry: to + usize::from(!from_above), down, from_above })
     }
 
+    /// Nothing else comes to the node, or only what shares the line.
+    fn comes_alone(&self, net: usize, node: usize) -> bool {
+        !self.view.is_source_net(net) || self.view.coming.get(node).len() == 1
+    }
+
     /// How high in its band an arrow comes to its node from a corridor.
     fn detour_port(&self, arrow: &Arrow, detour: Detour) -> i32 {
         let middle = self.heights.middle[arrow.to];
-        if !self.view.is_source_net(arrow.net) {
+        if self.comes_alone(arrow.net, arrow.to) {
             middle
         } else if detour.from_above {
             middle - PORT
@@ -164,7 +169,7 @@ impl Router<'_> {
             middle
         } else if (from - middle).abs() <= NODE_H / 2 - PORT {
             from
-        } else if !self.view.is_source_net(net) {
+        } else if self.comes_alone(net, item) {
             middle
         } else if from < middle {
             middle - PORT
@@ -218,7 +223,7 @@ impl Router<'_> {
                 let tracks = here.iter().map(|piece| piece.track + 1).max().unwrap_or(0);
                 let is_outer = place == pair[0] || place == pair[1];
                 let least = if is_outer { EDGE } else { CHANNEL };
-                let wide = least.max((tracks - 1).max(0) * TRACK + 2 * EDGE);
+                let wide = room(tracks, least);
                 let first = at + (wide - (tracks - 1).max(0) * TRACK) / 2;
                 track_x.extend(here.iter().map(|piece| first + piece.track * TRACK));
                 at += wide;
@@ -282,7 +287,7 @@ impl Router<'_> {
             let tracks = here.iter().map(|piece| piece.track + 1).max().unwrap_or(0);
             let is_outer = place == 0 || place == self.plan.bands();
             let least = if is_outer { MARGIN } else { CORRIDOR };
-            let high = least.max((tracks - 1).max(0) * TRACK + 2 * EDGE);
+            let high = room(tracks, least);
             let first = at + (high - (tracks - 1).max(0) * TRACK) / 2;
             track_y.extend(here.iter().map(|piece| first + piece.track * TRACK));
             at += high;
@@ -318,6 +323,11 @@ impl Router<'_> {
         points.push([x[self.plan.column[arrow.to]], from + top]);
         simplified(points)
     }
+}
+
+/// What so many tracks need, with room beside them.
+fn room(tracks: i32, least: i32) -> i32 {
+    if tracks == 0 { least } else { least.max((tracks - 1) * TRACK + 2 * EDGE) }
 }
 
 fn piece(place: usize, net: usize, from: i32, to: i32) -> Piece {
