@@ -110,8 +110,8 @@ async fn main() -> Result<()> {
         return layout::draw(folder);
     }
     if arguments.layout_only {
-        let figures = layout::measure(arguments.rounds);
-        return keep(&arguments.json.with_file_name("layout.json"), &figures?);
+        let figures = layout::measure(arguments.rounds)?;
+        return keep(&arguments.json.with_file_name("layout.json"), &figures);
     }
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;

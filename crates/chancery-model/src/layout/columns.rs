@@ -1,9 +1,8 @@
-//! Which column a node stands in, and where the columns break into bands.
+//! Where the columns break into bands, and which of several ways to fill the columns is taken.
 //!
-//! Ranks are longest paths. A rank that is too wide for the window goes on in the next column, like a list set in several columns. How
-//! wide is too wide, and how many columns a band has, is found by trying: each pair is judged by the scale at which the whole would fit
-//! the window.
+//! Both are found by trying: each pair is judged by the scale at which the whole would fit the window.
 
+use super::fill::Ranking;
 use super::items::LONGEST;
 use super::place::LINE_ROOM as LINE;
 use super::view::View;
@@ -49,14 +48,11 @@ fn worth(scale: f64, bands: usize, stretch: f64) -> f64 {
 }
 
 pub(super) fn plan(view: &View, options: &Options) -> Plan {
-    let ranks = ranks(view);
-    let (order, tail) = filling_order(view, &ranks);
-    let natural = ranks.iter().max().map_or(0, |max| max + 1);
+    let ranking = Ranking::of(view);
     let mut best: Option<(f64, i64, Vec<usize>, Sketch)> = None;
-    for limit in limits(view, &ranks) {
-        let column = fill(view, &ranks, &order, &tail, limit);
+    for column in ranking.candidates(view) {
         let sketch = Sketch::of(view, &column);
-        let stretch = sketch.columns.max(1) as f64 / natural.max(1) as f64;
+        let stretch = sketch.columns.max(1) as f64 / ranking.ranks.max(1) as f64;
         let mut found: Option<(f64, i64)> = None;
         for bands in band_counts(&sketch, options) {
             let (width, height) = sketch.even_height(bands);
@@ -93,141 +89,6 @@ pub(super) fn plan(view: &View, options: &Options) -> Plan {
 const WIDTHS: [i64; 7] = [100, 90, 82, 94, 76, 106, 112];
 const MANY: usize = 1_000;
 
-/// Longest paths from the starts. A start stands right before the first node it leads to.
-fn ranks(view: &View) -> Vec<usize> {
-    let count = view.nodes.len();
-    let mut ranks = vec![0usize; count];
-    let mut waits: Vec<usize> = (0..count).map(|node| view.coming.get(node).len()).collect();
-    let mut ready: Vec<usize> = (0..count).filter(|&node| waits[node] == 0).collect();
-    let mut next = 0;
-    while next < ready.len() {
-        let node = ready[next];
-        next += 1;
-        for &arrow in view.leaving.get(node) {
-            let to = view.arrows[arrow].to;
-            ranks[to] = ranks[to].max(ranks[node] + 1);
-            waits[to] -= 1;
-            if waits[to] == 0 {
-                ready.push(to);
-            }
-        }
-    }
-    for node in 0..count {
-        if view.coming.get(node).is_empty() {
-            let first = view.leaving.get(node).iter().map(|&arrow| ranks[view.arrows[arrow].to]);
-            ranks[node] = first.min().map_or(ranks[node], |rank| rank.saturating_sub(1));
-        }
-    }
-    ranks
-}
-
-/// Rank by rank; within one, what has the longest way to go first, then what belongs together.
-fn filling_order(view: &View, ranks: &[usize]) -> (Vec<usize>, Vec<usize>) {
-    let mut order: Vec<usize> = (0..view.nodes.len()).collect();
-    order.sort_by_key(|&node| ranks[node]);
-    let mut tail = vec![0usize; view.nodes.len()];
-    for &node in order.iter().rev() {
-        let after = view.leaving.get(node).iter().map(|&arrow| tail[view.arrows[arrow].to] + 1);
-        tail[node] = after.max().unwrap_or(0);
-    }
-    order.sort_by_key(|&node| (ranks[node], usize::MAX - tail[node], view.nodes[node].group, node));
-    (order, tail)
-}
-
-/// So many nodes a column and lane are tried. The last one is never in the way: columns are ranks.
-fn limits(view: &View, ranks: &[usize]) -> Vec<usize> {
-    let mut cells: Vec<(usize, usize)> =
-        ranks.iter().zip(&view.nodes).map(|(&rank, node)| (rank, node.strip)).collect();
-    cells.sort_unstable();
-    let widest = cells.chunk_by(|a, b| a == b).map(<[_]>::len).max().unwrap_or(1);
-    // More rows than this are higher than the window is at any scale worth showing.
-    let most = (view.nodes.len() as f64).sqrt() as usize * 2 + 2;
-    let mut limits = Vec::new();
-    let mut limit = if view.strips > 1 { 1 } else { 2 };
-    while limit < widest.min(most) {
-        limits.push(limit);
-        limit = (limit + 1).max(limit * 5 / 4);
-    }
-    limits.push(widest);
-    limits.reverse();
-    limits
-}
-
-/// The first column with room, behind all that lead to a node. What can wait a little without making anything longer does so rather than
-/// stand in a column that is half full.
-fn fill(view: &View, ranks: &[usize], order: &[usize], tail: &[usize], limit: usize) -> Vec<usize> {
-    let mut column = vec![0; view.nodes.len()];
-    let mut strips: Vec<Strip> = (0..view.strips).map(|_| Strip::default()).collect();
-    let half = limit.div_ceil(2);
-    let mut end = ranks.iter().max().map_or(0, |max| max + 1);
-    for &node in order {
-        let before = view.coming.get(node).iter().map(|&arrow| column[view.arrows[arrow].from] + 1);
-        // A start has nothing before it but its rank, which puts it near to what it leads to.
-        let earliest = before.max().unwrap_or(ranks[node]);
-        let strip = &mut strips[view.nodes[node].strip];
-        let latest = (earliest + WAIT).min(end.saturating_sub(tail[node] + 1)).max(earliest);
-        let quiet = (earliest..=latest).find(|&at| strip.has(at) < half);
-        column[node] = strip.take(quiet.unwrap_or(earliest), limit);
-        end = end.max(column[node] + tail[node] + 1);
-    }
-    close_gaps(&mut column);
-    column
-}
-
-/// Waiting longer would take a step away from what leads to it.
-const WAIT: usize = 3;
-
-/// Numbers columns without the empty ones, which starts can leave.
-fn close_gaps(column: &mut [usize]) {
-    let mut used = vec![0; column.iter().max().map_or(0, |max| max + 1)];
-    for &at in column.iter() {
-        used[at] = 1;
-    }
-    let mut number = 0;
-    for place in &mut used {
-        let is_used = *place;
-        *place = number;
-        number += is_used;
-    }
-    for at in column {
-        *at = used[*at];
-    }
-}
-
-/// How full a lane is, column by column, and where to look next behind a full one.
-#[derive(Debug, Default)]
-struct Strip {
-    taken: Vec<usize>,
-    next: Vec<usize>,
-}
-
-impl Strip {
-    fn has(&self, column: usize) -> usize {
-        self.taken.get(column).copied().unwrap_or(0)
-    }
-
-    fn take(&mut self, earliest: usize, limit: usize) -> usize {
-        let mut at = earliest;
-        loop {
-            while self.taken.len() <= at + 1 {
-                self.next.push(self.taken.len());
-                self.taken.push(0);
-            }
-            if self.next[at] == at {
-                break;
-            }
-            // Shortens the way for the next one.
-            self.next[at] = self.next[self.next[at]];
-            at = self.next[at];
-        }
-        self.taken[at] += 1;
-        if self.taken[at] == limit {
-            self.next[at] = at + 1;
-        }
-        at
-    }
-}
-
 /// What is known of sizes before anything is ordered or routed.
 #[derive(Debug)]
 struct Sketch {
@@ -238,6 +99,8 @@ struct Sketch {
     first_cell: Vec<usize>,
     /// How many tracks a gap before a column would have.
     cut: Vec<i64>,
+    /// How many of those are too long for the columns, and run beside the band.
+    beside: Vec<i64>,
     /// Widths of all columns before one, with their channels.
     ends: Vec<i64>,
     /// Above and below the cards of a strip.
@@ -259,11 +122,12 @@ impl Sketch {
                 (span.2, span.3) = (span.2.min(from), span.3.max(to));
             }
         }
-        let mut change = vec![0i64; columns + 2];
+        let mut change = vec![(0i64, 0i64); columns + 2];
         for (net, &(from, to, near_from, near_to)) in spans.iter().enumerate() {
             if from < to {
-                change[from + 1] += 1;
-                change[to + 1] -= 1;
+                let long = i64::from(to - from > LONGEST + 1);
+                change[from + 1] = (change[from + 1].0 + 1, change[from + 1].1 + long);
+                change[to + 1] = (change[to + 1].0 - 1, change[to + 1].1 - long);
             }
             let strip = view.nodes[net % view.nodes.len()].strip;
             for at in near_from.saturating_add(1)..near_to {
@@ -281,19 +145,21 @@ impl Sketch {
             first_cell[cell.0 + 1] += 1;
         }
         let mut cut = vec![0; columns + 1];
-        let mut passing = 0;
+        let mut beside = vec![0; columns + 1];
+        let (mut passing, mut long) = (0, 0);
         let mut ends = vec![0; columns + 1];
         for at in 0..columns {
             first_cell[at + 1] += first_cell[at];
-            passing += change[at];
-            cut[at] = passing;
+            passing += change[at].0;
+            long += change[at].1;
+            (cut[at], beside[at]) = (passing, long);
             // About half of the nets bend, and some of those share a track.
-            let channel =
-                i64::from(CHANNEL).max(2 * i64::from(EDGE) + passing * i64::from(TRACK) / 2);
+            let bent = (passing - long) * i64::from(TRACK) / 2;
+            let channel = i64::from(CHANNEL).max(2 * i64::from(EDGE) + bent);
             ends[at + 1] = ends[at] + i64::from(NODE_W) + channel;
         }
         let pad = if view.strips > 1 { 2 * i64::from(LANE_PAD) } else { 0 };
-        Self { columns, cells, first_cell, cut, ends, pad }
+        Self { columns, cells, first_cell, cut, beside, ends, pad }
     }
 
     /// The starts of bands that are not wider than that, so that all together are as low as can be: every place for a break is tried.
@@ -303,7 +169,7 @@ impl Sketch {
         for end in 1..=self.columns {
             strips.clear();
             let gap = self.gap(end);
-            let mut band = 0;
+            let (mut band, mut beside) = (0, 0);
             let mut best = (i64::MAX, end - 1);
             for start in (0..end).rev() {
                 let wide = self.ends[end] - self.ends[start];
@@ -322,7 +188,9 @@ impl Sketch {
                     band += (high - strips[strip]).max(0);
                     strips[strip] = strips[strip].max(high);
                 }
-                let total = least[start].0 + band + gap;
+                let total = least[start].0 + band + gap + beside * i64::from(TRACK);
+                // What passes the start itself is counted there.
+                beside = beside.max(self.beside[start]);
                 if total <= best.0 {
                     best = (total, start);
                 }
@@ -361,7 +229,8 @@ impl Sketch {
             }
             height +=
                 strips.iter().filter(|high| **high > 0).map(|high| high + self.pad).sum::<i64>();
-            height += self.gap(end);
+            let beside = self.beside[start + 1..end].iter().max().copied().unwrap_or(0);
+            height += self.gap(end) + beside * i64::from(TRACK);
             width = width.max(self.ends[end] - self.ends[start]);
             start = end;
         }

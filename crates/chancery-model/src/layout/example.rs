@@ -42,6 +42,19 @@ pub fn fan(steps: usize) -> Graph {
     graph(0, (0..steps).map(|step| Step::new(key(step))).collect(), relations.collect())
 }
 
+/// One step, branches of several steps side by side, and one step that waits for all of them.
+pub fn branches(count: usize, length: usize) -> Graph {
+    let last = count * length + 1;
+    let mut relations = Vec::with_capacity(count * (length + 1));
+    for branch in 0..count {
+        let first = branch * length + 1;
+        relations.push(Relation::new(key(0), key(first)));
+        relations.extend((1..length).map(|at| Relation::new(key(first + at - 1), key(first + at))));
+        relations.push(Relation::new(key(first + length - 1), key(last)));
+    }
+    graph(0, (0..=last).map(|step| Step::new(key(step))).collect(), relations)
+}
+
 /// Layers of which each step leads to every step of the next.
 pub fn dense(layers: usize, width: usize) -> Graph {
     let mut relations = Vec::new();

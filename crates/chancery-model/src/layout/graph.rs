@@ -170,6 +170,11 @@ impl Graph {
         Self::new(keys("lanes")?, keys("categories")?, steps, relations)
     }
 
+    /// The keys of the lanes, from top to bottom.
+    pub fn lanes(&self) -> &[String] {
+        &self.lanes
+    }
+
     /// The keys of the categories, in order.
     pub fn categories(&self) -> &[String] {
         &self.categories

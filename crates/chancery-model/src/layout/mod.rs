@@ -4,14 +4,15 @@
 //! lines of text (`docs/decisions/0019-layout-in-bands.md`). The same graph gives the same bytes in whatever order its steps and
 //! relations were listed: ties are broken by key.
 //!
-//! [`Graph`] is what goes in, [`Layout`] what comes out, [`lay_out`] goes through the stages: [`view`] by index, [`columns`] and bands,
-//! [`items`] in their order, [`place`] their heights, [`route`] the lines, [`boxes`] around lanes and groups.
+//! [`Graph`] is what goes in, [`Layout`] what comes out, [`lay_out`] goes through the stages, a file each: `view` by index, `fill` the
+//! columns, `columns` into bands, `items` in their order, `place` their heights, `route` the lines, `boxes` around lanes and groups.
 
 use std::collections::BTreeSet;
 
 mod boxes;
 mod columns;
 pub mod example;
+mod fill;
 mod graph;
 mod items;
 mod output;

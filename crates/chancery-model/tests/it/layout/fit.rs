@@ -32,6 +32,18 @@ fn five_hundred_steps_keep_the_rules() {
     checked(&example::process(500, 0, 3), &Options::default());
     checked(&example::process(500, 7, 3), &Options::default());
     checked(&example::dense(20, 20), &Options::default());
+    checked(&example::branches(100, 5), &Options::default());
+}
+
+/// Branches of a wide fan stay together when it wraps: each of their lines is straight.
+#[test]
+fn parallel_branches_stay_together() {
+    let layout = checked(&example::branches(100, 5), &Options::default());
+    let inner: Vec<_> =
+        layout.edges.iter().filter(|e| e.from != "s00000" && e.to != "s00501").collect();
+    assert_eq!(inner.len(), 400);
+    let bent = inner.iter().filter(|edge| edge.points.len() > 2).count();
+    assert!(bent <= 40, "{bent} of {} lines bend", inner.len());
 }
 
 /// The window's shape counts: in a tall one the same steps take more bands, and the layout is tall too.
@@ -93,6 +105,7 @@ fn chains_in_a_process_are_straight() {
 #[test]
 fn shapes_that_could_explode_do_not() {
     for (name, graph, most) in [
+        ("branches", example::branches(1_000, 5), 4.0),
         ("star", example::fan(5_002), 12.0),
         ("dense", example::dense(20, 20), 6.0),
         ("chain", example::chain(5_000), 6.0),
