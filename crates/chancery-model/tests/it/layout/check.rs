@@ -142,6 +142,14 @@ fn edges_are_routed(layout: &Layout) -> Result<(), String> {
         ensure(leaves, || format!("{} does not leave its node", name()))?;
         let comes = last[0] == to.x && (to.y..=to.y + to.h).contains(&last[1]);
         ensure(comes, || format!("{} does not come to its node", name()))?;
+        if from.band + 1 == to.band {
+            let in_band = |y: i32| layout.bands.iter().any(|b| (b.y..=b.y + b.h).contains(&y));
+            let gap =
+                layout.bands[from.band].y + layout.bands[from.band].h..layout.bands[to.band].y;
+            let mut level = edge.points.windows(2).filter(|p| p[0][1] == p[1][1]).map(|p| p[0][1]);
+            let kept = level.all(|y| in_band(y) || gap.contains(&y));
+            ensure(kept, || format!("{} leaves the gap between its bands", name()))?;
+        }
         for pair in edge.points.windows(2) {
             let ([ax, ay], [bx, by]) = (pair[0], pair[1]);
             ensure((ax == bx) != (ay == by), || format!("{} is not orthogonal", name()))?;
