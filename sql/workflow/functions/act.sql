@@ -32,6 +32,9 @@ begin
       case when p_work.mandatory then (p_to = 'completed')::int - (v_was_state = 'completed')::int else 0 end);
     if p_to in ('completed', 'cancelled') or p_trigger_ref = 'branch_not_taken' then
       insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'decided', p_work.run_id);
+    elsif p_work.executor_class_ref = 'sub_workflow' and p_to = 'in_progress' and p_trigger_ref <> 'sub_workflow_rollup' then
+      -- Somebody freed or reopened it: where its sub-workflow stands by now counts again.
+      perform workflow.tell_parent(p_work.run_id);
     end if;
   elsif p_to = 'completed' then
     -- A step that follows a sub-workflow may have waited for this task alone.

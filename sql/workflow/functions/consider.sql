@@ -30,8 +30,8 @@ begin
     return;
   end if;
   v_work.pic_id := workflow.pic_of(v_work);
-  v_work.deadline := internal.now() + v_def.deadline;
-  -- How late it may be is in the log from the beginning: what a breach is measured by.
+  -- A later deadline that somebody gave it before its turn stands. How late it may be is in the log from the beginning: what a breach is measured by.
+  v_work.deadline := greatest(v_work.deadline, internal.now() + v_def.deadline);
   perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved',
                        jsonb_strip_nulls(jsonb_build_object('deadline', internal.micros(v_work.deadline))), 'chancery', 'ready');
   if v_def.has_tasks then

@@ -17,7 +17,7 @@ begin
   v_work := workflow.take(v_wait.run_kind, v_wait.run_id);
   select w.* into v_wait from workflow.wait w where w.wait_id = v_wait.wait_id for update;
   if v_wait.cycle_no <> v_work.cycle_no or v_wait.attempt <> v_work.retry_count or v_work.state_code not in ('in_progress', 'overdue', 'waiting')
-     or exists (select from workflow.workflow_run r where r.workflow_run_id = v_work.workflow_run_id and r.state_code = 'cancelled') then
+     or workflow.is_called_off(v_work) then
     perform internal.refuse(internal.problem('RW014', jsonb_build_object('run_id', v_wait.run_id, 'state', v_work.state_code)));
   elsif v_wait.resolved_at is not null then
     perform internal.refuse(internal.problem('RW013', jsonb_build_object('run_id', v_wait.run_id, 'used_at', v_wait.resolved_at)));

@@ -5,8 +5,11 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   perform identity.require_actor(p_principal, 'mow_orchestrator');
-  return (select coalesce(array_agg(distinct a.workflow_run_id), '{}')
-            from (select a.workflow_run_id from workflow.agenda a where a.not_before <= internal.now()
-                   order by a.not_before, a.agenda_no limit greatest(least(p_limit, 1000), 1)) a);
+  return (select coalesce(array_agg(r.workflow_run_id order by r.first), '{}')
+            from (select a.workflow_run_id, min(a.place) as first
+                    from (select a.workflow_run_id, row_number() over (order by a.not_before, a.agenda_no) as place
+                            from workflow.agenda a where a.not_before <= internal.now()
+                           order by a.not_before, a.agenda_no limit greatest(least(p_limit, 1000), 1)) a
+                   group by a.workflow_run_id) r);
 end
 $$;

@@ -1,5 +1,5 @@
--- promise: a step that stands for a sub-workflow is where that run is. It may take two moves: from failed or overdue the way leads
---          through in_progress.
+-- promise: a step that stands for a sub-workflow is where that run is. It may take two moves: from failed the way leads through
+--          in_progress. One that somebody blocked is followed again when it is freed.
 -- locks: the run of the step, held by the caller; then the run of the sub-workflow (share)
 create or replace function workflow.follow_sub_run(p_step_run_id uuid) returns integer
 language plpgsql

@@ -5,7 +5,7 @@ create or replace function workflow.require_live_run(p_work workflow.work) retur
 language plpgsql stable
 as $$
 begin
-  if exists (select from workflow.workflow_run r where r.workflow_run_id = p_work.workflow_run_id and r.state_code = 'cancelled') then
+  if workflow.is_called_off(p_work) then
     perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', p_work.workflow_run_id, 'state', 'cancelled')));
   end if;
 end
