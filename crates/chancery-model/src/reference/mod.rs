@@ -26,9 +26,12 @@ pub mod workflow_run;
 pub mod invariants;
 pub mod model;
 pub mod problem;
+pub mod rollup;
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod rollup_laws;
 #[cfg(test)]
 mod tables;
 #[cfg(test)]

@@ -65,6 +65,7 @@ mod reference_rows;
 mod registry;
 mod restore;
 mod retention;
+mod rollup;
 mod schema;
 mod session;
 mod shadowing;
