@@ -464,7 +464,7 @@ create table workflow.agenda (
   tries integer not null default 0,
   constraint agenda_cause_is_known check (cause in ('started', 'decided', 'bridge', 'approval', 'job_died', 'critical'))
 );
-create index agenda_run_idx on workflow.agenda (workflow_run_id);
+create index agenda_run_idx on workflow.agenda (workflow_run_id, agenda_no);
 create index agenda_due_idx on workflow.agenda (not_before, agenda_no);
 comment on table workflow.agenda is 'What happened in a run that the loop has to act on; written with the move, removed with the deed.';
 

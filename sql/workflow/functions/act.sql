@@ -33,8 +33,12 @@ begin
     if p_to in ('completed', 'cancelled') or p_trigger_ref = 'branch_not_taken' then
       insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'decided', p_work.run_id);
     end if;
+  elsif p_to = 'completed' then
+    -- A step that follows a sub-workflow may have waited for this task alone.
+    insert into workflow.agenda (workflow_run_id, cause, run_id)
+    select s.workflow_run_id, 'bridge', s.step_run_id from workflow.step_run s where s.step_run_id = p_work.step_run_id and s.executor_class_ref = 'sub_workflow';
   end if;
-  perform workflow.set_timers(p_work, p_to);
+  perform workflow.set_timers(p_work, p_to, p_trigger_ref);
   return v_report;
 end
 $$;

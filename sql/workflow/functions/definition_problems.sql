@@ -15,13 +15,13 @@ begin
   end if;
   -- the shape
   select jsonb_agg(p) into v_found from (
-    select jsonb_build_object('at', p ->> 'at', 'why', format('%s: %s', p ->> 'rule', p -> 'expected')) as p
+    select jsonb_build_object('at', p ->> 'at', 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected')) as p
       from jsonb_array_elements(event.value_problems(workflow.definition_shape('whole'), p_definition - '{steps,relations}'::text[])) p
     union all
-    select jsonb_build_object('at', d.at || (p ->> 'at'), 'why', format('%s: %s', p ->> 'rule', p -> 'expected'))
+    select jsonb_build_object('at', d.at || (p ->> 'at'), 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected'))
       from workflow.parts_of(p_definition) d, jsonb_array_elements(event.value_problems(workflow.definition_shape(d.part), d.doc)) p
     union all
-    select jsonb_build_object('at', '/relations/' || r.i - 1 || (p ->> 'at'), 'why', format('%s: %s', p ->> 'rule', p -> 'expected'))
+    select jsonb_build_object('at', '/relations/' || r.i - 1 || (p ->> 'at'), 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected'))
       from jsonb_array_elements(coalesce(p_definition -> 'relations', '[]')) with ordinality r (doc, i),
            jsonb_array_elements(event.value_problems(workflow.definition_shape('relation'), r.doc)) p
     limit 50) p;

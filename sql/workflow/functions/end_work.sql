@@ -5,7 +5,6 @@ create or replace function workflow.end_work(p_work workflow.work, p_evidence js
 language plpgsql
 as $$
 declare
-  v_now constant timestamptz := internal.now();
   v_def workflow.work_def := workflow.def_of(p_work.run_kind, p_work.def_id);
   v_problems jsonb;
 begin
@@ -18,21 +17,6 @@ begin
   end if;
   perform workflow.snapshot(p_work, 'output', p_output);
   p_work.output_snapshot_id := workflow.snapshot_id(p_work, 'output');
-  if p_work.completed_at is null then
-    p_work.completed_at := v_now;
-    p_work.completion_actor_id := p_principal;
-    if p_work.deadline < v_now then
-      p_work.completed_after_deadline := true;
-      p_work.overdue_first_at := coalesce(p_work.overdue_first_at, v_now);
-      p_work.sla_breach_duration := v_now - p_work.deadline;
-      p_work.event_facts := jsonb_build_object(
-        'completed_after_deadline', true, 'overdue_first_at', p_work.overdue_first_at, 'sla_breach_duration', p_work.sla_breach_duration);
-    end if;
-  else
-    update workflow.step_run_correction_cycle c
-       set completed_at = v_now, completion_actor_id = p_principal, output_snapshot_id = p_work.output_snapshot_id
-     where c.run_id = p_work.run_id and c.cycle_no = p_work.cycle_no and c.completed_at is null;
-  end if;
-  return p_work;
+  return workflow.note_ending(p_work, p_principal);
 end
 $$;

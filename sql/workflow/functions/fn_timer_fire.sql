@@ -1,7 +1,7 @@
 -- promise: what is to happen when this timer rings has happened, once, whoever else fires it; a timer that was moved or is gone does nothing.
 -- callers: chancery_app (system), the timer loop of any replica
 -- arrow: in_progress → overdue (T5), waiting → in_progress (T3r), proposals: review → approved, rejected or draft
--- locks: the run of the workflow, then the timer
+-- locks: the run of the workflow or the proposal, then the timer
 -- refuses with: RI001–RI004, RS…
 create or replace function workflow.fn_timer_fire(p_timer_id uuid, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -16,6 +16,8 @@ begin
   select t.* into v_timer from workflow.timer t where t.timer_id = p_timer_id;
   if v_timer.run_kind in ('step', 'task') then
     v_work := workflow.take(v_timer.run_kind, v_timer.run_id);
+  elsif v_timer.run_kind is not null then
+    perform fsm.run_lock(v_timer.run_kind, v_timer.run_id);
   end if;
   -- Locked after the run, and read again: it may have been set anew meanwhile.
   select t.* into v_timer from workflow.timer t where t.timer_id = p_timer_id and t.due_at <= internal.now() for update;
@@ -36,11 +38,13 @@ begin
   elsif v_timer.timer_kind = 'block_threshold' then
     perform workflow.recolour(v_work);
     v_done := 'severity';
-  elsif v_work.state_code = 'in_progress' then
+  elsif v_work.state_code = 'in_progress' and v_work.executor_class_ref <> 'sub_workflow' then
     v_work.overdue_first_at := coalesce(v_work.overdue_first_at, internal.now());
-    perform workflow.act(v_work, 'overdue', 'system', 'timer', 'deadline_passed', jsonb_build_object('timer', p_timer_id), 'chancery', 'overdue:' || v_work.seq);
+    perform workflow.act(v_work, 'overdue', 'system', 'timer', 'deadline_passed', jsonb_build_object(
+      'timer', p_timer_id, 'overdue_first_at', internal.micros(v_work.overdue_first_at)), 'chancery', 'overdue:' || v_work.seq);
     v_done := 'overdue';
-  elsif v_work.state_code in ('ready', 'waiting', 'blocked', 'failed') then
+  elsif v_work.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'failed') then
+    -- So does a step that stands for a sub-workflow: it follows that run and nothing else.
     -- The state stays; that the deadline passed does too, and it counts against a block.
     v_work.overdue_first_at := coalesce(v_work.overdue_first_at, internal.now());
     perform workflow.recolour(v_work);

@@ -24,13 +24,12 @@ begin
                                      'sub_state', v_sub.state_code);
     v_artefacts := null;
     if v_to = 'completed' then
+      -- The step's own tasks may still be open; the last of them makes the loop look again.
+      exit when not workflow.tasks_are_done(p_step_run_id);
       perform workflow.snapshot(v_work, 'output', jsonb_build_object('workflow_run_id', v_sub.workflow_run_id, 'outputs', workflow.last_outputs(v_sub.workflow_run_id)));
       v_work.output_snapshot_id := workflow.snapshot_id(v_work, 'output');
       v_artefacts := array[(select o.row_digest from workflow.step_run_snapshot o where o.snapshot_id = v_work.output_snapshot_id)];
-      v_work.completed_at := coalesce(v_work.completed_at, internal.now());
-      v_work.completion_actor_id := coalesce(v_work.completion_actor_id, 'chancery');
-      -- The step's own tasks may still be open; the last of them makes it look again.
-      exit when not workflow.tasks_are_done(p_step_run_id);
+      v_work := workflow.note_ending(v_work, 'chancery');
     elsif v_to = 'failed' then
       v_work.failure_classification := 'permanent';
       v_work.failure_class := 'rejected';

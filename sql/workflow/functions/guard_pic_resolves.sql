@@ -6,7 +6,12 @@ as $$
 declare
   v_work workflow.work := workflow.peek(p_context #>> '{run,kind}', (p_context #>> '{run,id}')::uuid);
 begin
-  return exists (select from identity.principal p where p.name = v_work.pic_id and p.active)
-     and (p_context #>> '{actor,class}' not in ('pic_human', 'task_pic_human') or p_context #>> '{actor,principal}' = v_work.pic_id);
+  if p_context #>> '{actor,class}' in ('pic_human', 'task_pic_human') and p_context #>> '{actor,principal}' is distinct from v_work.pic_id then
+    return false;
+  end if;
+  -- Work of an executor may be in the charge of a class of people: somebody of it has to be there.
+  return exists (
+    select from identity.principal p, workflow.def_of(v_work.run_kind, v_work.def_id) d
+     where p.active and case when v_work.pic_id is not null then p.name = v_work.pic_id else d.pic_rule ->> 'class' = any (p.actor_classes) end);
 end
 $$;

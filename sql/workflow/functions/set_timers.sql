@@ -1,5 +1,5 @@
 -- promise: the timers of a step or task are those that its state asks for: its deadline while it is open, the threshold of a block.
-create or replace function workflow.set_timers(p_work workflow.work, p_state text) returns void
+create or replace function workflow.set_timers(p_work workflow.work, p_state text, p_call text) returns void
 language plpgsql
 as $$
 begin
@@ -7,7 +7,8 @@ begin
     delete from workflow.timer t where t.run_id = p_work.run_id;
     return;
   end if;
-  if p_work.deadline is not null and p_state in ('ready', 'in_progress') then
+  -- Who takes up late work again knows that it is late: the same deadline does not ring at once.
+  if p_work.deadline is not null and p_state in ('ready', 'in_progress') and p_call not in ('step_reengage', 'task_reengage') then
     perform workflow.set_timer('deadline', p_work.deadline, p_work.run_kind, p_work.run_id, p_work.workflow_run_id);
   end if;
   if p_state = 'blocked' then
