@@ -37,7 +37,7 @@ begin
   path as (
     select p.at || '/' || x.field as at, p.doc ->> x.field as path from part p, unnest('{precondition,postcondition}'::text[]) x (field) where p.doc ? x.field
     union all select r.at || '/when', r.condition from relation r where r.condition is not null
-    union all select p.at || '/with', ('"' || m[1] || '"')::jsonb #>> '{}' from part p, regexp_matches((p.doc -> 'with')::text, '"(\$\.(?:[^"\\]|\\.)*)"', 'g') m where p.doc ? 'with')
+    union all select p.at || '/with', ('"' || m[1] || '"')::jsonb #>> '{}' from part p, regexp_matches((p.doc -> 'with')::text, E'"(\\$\\.(?:[^"\\\\]|\\\\.)*)"', 'g') m where p.doc ? 'with')
   select jsonb_agg(jsonb_build_object('at', b.at, 'why', b.why, 'name', b.name)) into v_found from (
     select b.* from (
       select '/steps/' || s.i - 1 || '/key' as at, 'the key stands twice' as why, s.step_key as name from step s where s.n > 1
