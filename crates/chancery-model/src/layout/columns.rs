@@ -36,15 +36,16 @@ impl Plan {
 
 /// What doubling the number of bands, and of columns, must gain to be worth it.
 const BAND_COST: f64 = 0.985;
-const COLUMN_COST: f64 = 0.9;
-/// A card of so many pixels can be told from others. Below it every pixel counts, above it every second.
+const COLUMN_COST: f64 = 0.85;
+/// A card of so many pixels can be told from others. Above it every second pixel counts; below it every one does, and costs hardly do.
 const LEGIBLE: f64 = 12.0;
+const COST_BELOW: f64 = 0.25;
 
 /// What a scale is worth to a reader, with so many bands and so many times more columns than ranks.
 fn worth(scale: f64, bands: usize, stretch: f64) -> f64 {
+    let cost = BAND_COST.powf((bands.max(1) as f64).log2()) * COLUMN_COST.powf(stretch.log2());
     let legible = LEGIBLE / f64::from(NODE_H);
-    let seen = scale.min(legible) + (scale - legible).max(0.0) / 2.0;
-    seen * BAND_COST.powf((bands.max(1) as f64).log2()) * COLUMN_COST.powf(stretch.log2())
+    scale.min(legible) * cost.powf(COST_BELOW) + (scale - legible).max(0.0) / 2.0 * cost
 }
 
 pub(super) fn plan(view: &View, options: &Options) -> Plan {

@@ -13,7 +13,7 @@ fn lanes_off() -> Options {
 fn five_hundred_steps_fit_a_screen() {
     let mut shapes: Vec<(String, Graph)> =
         vec![("chain".into(), example::chain(500)), ("fan".into(), example::fan(500))];
-    for seed in 0..10 {
+    for seed in 0..30 {
         shapes.push((format!("process {seed}"), example::process(500, 0, seed)));
         shapes.push((format!("lanes {seed}"), example::process(500, 7, seed)));
     }
