@@ -31,7 +31,9 @@ begin
   end if;
   v_work.pic_id := workflow.pic_of(v_work);
   v_work.deadline := internal.now() + v_def.deadline;
-  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'ready');
+  -- How late it may be is in the log from the beginning: what a breach is measured by.
+  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved',
+                       jsonb_strip_nulls(jsonb_build_object('deadline', internal.micros(v_work.deadline))), 'chancery', 'ready');
   if v_def.has_tasks then
     perform workflow.make_tasks(v_work);
   end if;

@@ -2,7 +2,7 @@
 --          workflow bears needs an approval.
 -- callers: chancery_app (pic_human, reviewer, escalation_handler)
 -- locks: the run of the workflow, the approval
--- refuses with: RW001, RW017 an approval is needed, RW018 it is not blocked, RA002, RA003, RA006, RI001–RI004, RS012, RS013
+-- refuses with: RW001, RW006, RW017 an approval is needed, RW018 it is not blocked, RA002, RA003, RA006, RI001–RI004, RS012, RS013
 create or replace function workflow.fn_step_block_escalate(
   p_run_kind text, p_run_id uuid, p_approval_id uuid, p_reason text, p_principal text, p_actor_class text, p_idempotency_key text
 ) returns jsonb
@@ -21,6 +21,7 @@ begin
                      p_idempotency_key) is null then
     return jsonb_build_object('run_id', p_run_id, 'state', v_work.state_code, 'severity', workflow.severity(v_work), 'replayed', true);
   end if;
+  perform workflow.require_live_run(v_work);
   if v_work.state_code <> 'blocked' then
     perform internal.refuse(internal.problem('RW018', jsonb_build_object('run_id', p_run_id, 'state', v_work.state_code)));
   end if;

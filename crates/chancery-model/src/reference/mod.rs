@@ -18,6 +18,7 @@ pub mod finding;
 pub mod governance_candidate;
 pub mod job;
 pub mod orchestrator_run;
+pub mod proposal;
 pub mod step;
 pub mod task;
 pub mod workflow_run;
@@ -48,6 +49,7 @@ pub fn machines() -> Vec<Machine> {
         dlq_replay::MACHINE,
         finding::MACHINE,
         governance_candidate::MACHINE,
+        proposal::MACHINE,
     ]
 }
 

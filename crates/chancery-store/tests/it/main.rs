@@ -33,6 +33,7 @@ mod cutter_units;
 mod cutter_world;
 mod differential;
 mod engine;
+mod flow_keys;
 mod governance;
 mod governance_heartbeat;
 mod governance_lag;
