@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -33,11 +34,19 @@ const OWN_HEADERS: [&str; 9] = [
     "transfer-encoding",
 ];
 
+/// Where call-backs reach us.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reached {
+    /// As `chancery serve` is seen from outside, such as `https://chancery.example.org`.
+    At(String),
+    /// At the address in the file that `chancery serve` writes: who is called is on this machine.
+    AsFileSays(PathBuf),
+}
+
 /// How call-backs reach us.
 #[derive(Clone)]
 pub struct CallBack {
-    /// Where `chancery serve` is reached from outside, such as `https://chancery.example.org`.
-    pub base: String,
+    pub reached: Reached,
     /// Tokens are made from it, so that a try that was interrupted and is gone on with by another worker expects the same call-back:
     /// who was called knows the call by its idempotency key, and may answer the first one only.
     pub key: String,
@@ -45,11 +54,24 @@ pub struct CallBack {
 
 impl fmt::Debug for CallBack {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CallBack").field("base", &self.base).finish_non_exhaustive()
+        f.debug_struct("CallBack").field("reached", &self.reached).finish_non_exhaustive()
     }
 }
 
 impl CallBack {
+    fn url(&self, token: &str) -> Result<String, Trouble> {
+        let base = match &self.reached {
+            Reached::At(base) => base.clone(),
+            Reached::AsFileSays(path) => {
+                let address = std::fs::read_to_string(path).map_err(|error| {
+                    Trouble::unavailable(format!("nobody takes call-backs here now: {error}"))
+                })?;
+                format!("http://{}", address.trim())
+            }
+        };
+        Ok(format!("{}/v1/callbacks/{token}", base.trim_end_matches('/')))
+    }
+
     /// 32 bytes that nobody can guess who does not have the key.
     fn token(&self, task: &Task) -> String {
         let key = self.key.as_bytes();
@@ -244,13 +266,12 @@ impl Http {
             })?;
             let token = call_back.token(task);
             let digest = Sha256::digest(token.as_bytes());
-            task.expect_call_back(&digest).await?;
-            let url = format!("{}/v1/callbacks/{token}", call_back.base.trim_end_matches('/'));
-            let mut url = HeaderValue::try_from(url).map_err(|_| {
+            let mut url = HeaderValue::try_from(call_back.url(&token)?).map_err(|_| {
                 Trouble::not_allowed("the address for call-backs can't stand in a header")
             })?;
             url.set_sensitive(true);
             request.headers_mut().insert("callback-url", url);
+            task.expect_call_back(&digest).await?;
             expected = Some(hex::encode(digest));
         }
         let answered = self.call(request).await?;

@@ -12,7 +12,7 @@ mod worker;
 
 pub use command::Command;
 pub use executor::{Answer, Executor, Failure, Noop};
-pub use http::{CallBack, Http, HttpSettings};
+pub use http::{CallBack, Http, HttpSettings, Reached};
 pub use prefix::{NotAPrefix, Prefix};
 pub use task::{FailureClass, Outcome, Task, Trouble, Work};
 pub use worker::{Settings, Tally, Worker};
