@@ -132,22 +132,26 @@ impl Flow {
             sovereign: actor(db, SOVEREIGN, "human", &["sovereign"], 62).await,
             app: db.store(Role::App),
         };
-        flow.merge().await;
+        flow.adopt(&definition()).await;
         flow
     }
 
-    async fn merge(&self) {
-        let (id, definition) = (Uuid::now_v7(), definition());
-        let (digest, kind) = (sha256(&definition), "workflow_change");
+    /// A workflow from its proposal to its first version.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn adopt(&self, definition: &Value) {
+        let id = Uuid::now_v7();
+        let (digest, kind) = (sha256(definition), "workflow_change");
         let said = json!({ "definition_sha256": digest });
         let drafted = Self::act(kind, id, "propose", &said);
         self.app
-            .fn_workflow_propose(&drafted, &definition, "A new workflow")
+            .fn_workflow_propose(&drafted, definition, "A new workflow")
             .await
             .expect("a draft");
         let said = json!({ "digest": digest });
         self.app.fn_proposal_move(&Self::act(kind, id, "submit", &said)).await.expect("handed in");
-        let pinned = canonical::sha256(&definition).to_vec();
+        let pinned = canonical::sha256(definition).to_vec();
         let approval = self.approved(kind, id, Some(pinned)).await;
         self.app.fn_proposal_settle(kind, id).await.expect("approved");
         let said = json!({ "audit_ref": approval, "approval_id": approval });
@@ -155,16 +159,28 @@ impl Flow {
         assert_eq!(merged.expect("merged").merged_version, Some(1));
     }
 
-    /// A new run, whose first step is ready.
+    /// A workflow of one step of an executor, from its proposal to a run whose step waits for a worker. Gives the run and the step.
     ///
     /// # Panics
     /// When the database says no.
-    pub async fn start(&self, key: &str) -> Started {
+    pub async fn one_step(&self, name: &str, more: &Value) -> (Uuid, Uuid) {
+        let title = json!({ "en": name, "vi": name });
+        let mut step = json!({ "key": "work", "title": title });
+        for (field, value) in more.as_object().expect("the fields of a step") {
+            step[field] = value.clone();
+        }
+        self.adopt(&json!({ "workflow": name, "title": title, "steps": [step], "relations": [] }))
+            .await;
+        let run = self.begin(name, "start").await;
+        (run, self.step(run, "work").await)
+    }
+
+    async fn begin(&self, workflow: &str, key: &str) -> Uuid {
         let (run, inputs) = (Uuid::now_v7(), json!({}));
         let evidence = json!({ "inputs_sha256": sha256(&inputs) });
         let started = NewRun {
             workflow_run_id: run,
-            workflow: "everything",
+            workflow,
             inputs: &inputs,
             evidence: &evidence,
             principal: WRITER,
@@ -175,13 +191,27 @@ impl Flow {
         };
         self.app.fn_workflow_start(&started).await.expect("a run");
         self.turn(run).await;
+        run
+    }
+
+    async fn step(&self, run: Uuid, key: &str) -> Uuid {
         let snapshot = self.app.fn_workflow_run_snapshot(run).await.expect("the run");
-        let step = |key: &str| -> Uuid {
-            let steps = snapshot["steps"].as_array().expect("steps");
-            let found = steps.iter().find(|step| step["step_key"] == key).expect("a step");
-            found["step_run_id"].as_str().expect("an id").parse().expect("an id")
-        };
-        Started { run, first: step("first"), second: step("second") }
+        let steps = snapshot["steps"].as_array().expect("steps");
+        let found = steps.iter().find(|step| step["step_key"] == key).expect("a step");
+        found["step_run_id"].as_str().expect("an id").parse().expect("an id")
+    }
+
+    /// A new run, whose first step is ready.
+    ///
+    /// # Panics
+    /// When the database says no.
+    pub async fn start(&self, key: &str) -> Started {
+        let run = self.begin("everything", key).await;
+        Started {
+            run,
+            first: self.step(run, "first").await,
+            second: self.step(run, "second").await,
+        }
     }
 
     async fn run(&self) {
