@@ -38,31 +38,29 @@ pub(super) async fn mow(store: &Store) -> Result<Done, Error> {
     let mut runs = store.fn_mow_next(AT_MOST, SERVICE).await?;
     // Every host gets the same list. In an order of their own, they are seldom at the same run.
     runs.shuffle(&mut rand::thread_rng());
-    let came = all(&runs, |run| turns(store, run)).await?;
+    let came = all(runs, |run| turns(store, run)).await?;
     Ok(told(&came, "moves"))
 }
 
 /// RUN-7, RUN-8: what is to happen at a time happens. One host does it: timers ring seldom and wait in one index.
 pub(super) async fn timers(store: &Store) -> Result<Done, Error> {
     let due = store.fn_timer_due(AT_MOST, SERVICE).await?;
-    let came = all(&due, |timer| ring(store, timer)).await?;
-    let mut done = told(&came, "timers rang");
-    done.more |= due.len() == usize::try_from(AT_MOST).unwrap_or_default();
-    Ok(done)
+    let came = all(due, |timer| ring(store, timer)).await?;
+    Ok(told(&came, "timers rang"))
 }
 
 /// Some at a time, until all are done or the time is over.
-async fn all<'a, F>(ids: &[Uuid], one: impl Fn(Uuid) -> F) -> Result<Vec<Came>, Error>
+async fn all<F>(ids: Vec<Uuid>, one: impl Fn(Uuid) -> F) -> Result<Vec<Came>, Error>
 where
-    F: Future<Output = Result<Came, Error>> + 'a,
+    F: Future<Output = Result<Came, Error>>,
 {
     let began = Instant::now();
     let one = &one;
-    let work = ids.iter().map(|&id| async move {
+    let mut all = Vec::with_capacity(ids.len());
+    let work = ids.into_iter().map(|id| async move {
         if began.elapsed() > PASS { Ok(Came::Left) } else { one(id).await }
     });
     let mut came = stream::iter(work).buffer_unordered(AT_ONCE);
-    let mut all = Vec::with_capacity(ids.len());
     while let Some(one) = came.next().await {
         all.push(one?);
     }

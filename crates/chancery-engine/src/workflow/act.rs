@@ -119,7 +119,9 @@ pub async fn move_run(
     what: RunMove,
 ) -> Result<RunReport, Error> {
     let Some(run) = store.workflow_run(run_id).await? else {
-        return Err(refused(store, Code::RW001, json!({ "kind": "workflow_run", "id": run_id })).await);
+        return Err(
+            refused(store, Code::RW001, json!({ "kind": "workflow_run", "id": run_id })).await
+        );
     };
     let (call, facts) = match what {
         RunMove::Pause => ("workflow_pause", json!({})),
@@ -316,7 +318,10 @@ mod tests {
         assert_eq!(class(&["observer"], "ready").as_deref(), Some("executor_worker"));
         let several = [way("x", "y", "pic_human"), way("x", "y", "reviewer")];
         let both = held(&["pic_human", "reviewer"]);
-        assert!(chosen("a", &both, &several, Some("x")).is_err_and(|e| e.to_string().contains("--class")));
+        assert!(
+            chosen("a", &both, &several, Some("x"))
+                .is_err_and(|e| e.to_string().contains("--class"))
+        );
     }
 
     /// The door takes the row from here for this class first, then any from here, then any.

@@ -13,8 +13,8 @@ use crate::Error;
 /// # Errors
 /// When the file cannot be read, or is neither YAML nor JSON: then with the place where it stops being so.
 pub fn read(path: &Path) -> Result<Value, Error> {
-    let text = fs::read_to_string(path)
-        .map_err(|source| Error::File { path: path.to_owned(), source })?;
+    let text =
+        fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
     parse(&text).map_err(|source| Error::Parse { path: path.to_owned(), source })
 }
 
@@ -24,8 +24,7 @@ pub fn read(path: &Path) -> Result<Value, Error> {
 /// Where it stops being YAML, and why.
 pub fn parse(text: &str) -> Result<Value, ParseError> {
     // JSON is YAML.
-    let value: Value =
-        serde_yaml_ng::from_str(text).map_err(|error| ParseError::from(&error))?;
+    let value: Value = serde_yaml_ng::from_str(text).map_err(|error| ParseError::from(&error))?;
     if has_nul(&value) {
         let message = "a text in it has a NUL character".to_owned();
         return Err(ParseError { line: None, column: None, message });

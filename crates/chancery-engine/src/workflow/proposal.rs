@@ -142,7 +142,9 @@ pub async fn propose(
         None => own_draft(store, actor, name, &digest).await?.unwrap_or_else(Uuid::now_v7),
     };
     let title = written.title.clone().unwrap_or_else(|| {
-        definition["title"]["en"].as_str().map_or_else(|| format!("The workflow {name}"), str::to_owned)
+        definition["title"]["en"]
+            .as_str()
+            .map_or_else(|| format!("The workflow {name}"), str::to_owned)
     });
     let evidence = json!({ "definition_sha256": digest });
     let key = said.key.as_deref().unwrap_or("propose");

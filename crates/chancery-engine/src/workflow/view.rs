@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::workflow::{
-    LoggedMove, SnapshotRow, WaitRow, WorkRow, WorkflowRunRow,
-};
+use chancery_store::workflow::{LoggedMove, SnapshotRow, WaitRow, WorkRow, WorkflowRunRow};
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -62,7 +60,9 @@ pub struct Detail {
 /// RW001 when there is no such run.
 pub async fn status(store: &Store, run_id: Uuid) -> Result<Status, Error> {
     let Some(run) = store.workflow_run(run_id).await? else {
-        return Err(refused(store, Code::RW001, json!({ "kind": "workflow_run", "id": run_id })).await);
+        return Err(
+            refused(store, Code::RW001, json!({ "kind": "workflow_run", "id": run_id })).await
+        );
     };
     let steps = store.workflow_steps(run_id).await?;
     let tasks = store.workflow_tasks(run_id).await?;
