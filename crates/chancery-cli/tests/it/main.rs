@@ -21,3 +21,4 @@ mod serve;
 mod surface;
 mod walk;
 mod worker;
+mod workflow;
