@@ -22,3 +22,4 @@ mod serve;
 mod surface;
 mod walk;
 mod worker;
+mod workflow;
