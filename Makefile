@@ -50,6 +50,8 @@ bench: setup ## the engine beside its limit, in one run; figures in bench/result
 	cargo build --release -p chancery-bench
 	target/release/chancery-bench
 	target/release/chancery-bench --births-only
+	target/release/chancery-bench --workflows-only
+	target/release/chancery-bench --layout-only
 	target/release/chancery-bench --held-only 180
 
 bench-queue: setup ## the queue beside River and graphile_worker, in one run; figures in bench/results/queue.json
