@@ -3,6 +3,7 @@
 pub mod births;
 mod cluster;
 mod database;
+pub mod flows;
 mod hand;
 mod machines;
 mod waiting;
