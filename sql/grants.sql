@@ -292,7 +292,7 @@ grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests
   governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,
   workflow.v_step_decision, workflow.v_wait, workflow.v_workflow_step_def, workflow.v_workflow_task_def, workflow.v_workflow_step_relations,
   workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
-  workflow.v_step_run, workflow.v_task_run, workflow.step_run_state_history, workflow.step_run_output_snapshot
+  workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot
   to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),

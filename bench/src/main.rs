@@ -3,7 +3,9 @@
 mod births;
 mod ground;
 mod held;
+mod layout;
 mod units;
+mod workflows;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -38,9 +40,18 @@ struct Arguments {
     /// Measure only the admission of rows.
     #[arg(long)]
     births_only: bool,
+    /// Measure only the moves of steps in long and short runs of workflows.
+    #[arg(long)]
+    workflows_only: bool,
     /// Measure only the queue under a snapshot that is held for so many seconds.
     #[arg(long, value_name = "SECONDS")]
     held_only: Option<u64>,
+    /// Measure only the layout of workflows. Fails when it is slower than asked.
+    #[arg(long)]
+    layout_only: bool,
+    /// Draw layouts of several shapes into a folder, and measure nothing.
+    #[arg(long, value_name = "FOLDER")]
+    layout_svg: Option<PathBuf>,
     /// Leave out the batches.
     #[arg(long)]
     single_only: bool,
@@ -99,6 +110,13 @@ impl Course {
 #[tokio::main]
 async fn main() -> Result<()> {
     let arguments = Arguments::parse();
+    if let Some(folder) = &arguments.layout_svg {
+        return layout::draw(folder);
+    }
+    if arguments.layout_only {
+        let figures = layout::measure(arguments.rounds)?;
+        return keep(&arguments.json.with_file_name("layout.json"), &figures);
+    }
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
     if let Some(seconds) = arguments.held_only {
@@ -108,6 +126,10 @@ async fn main() -> Result<()> {
     if arguments.births_only {
         let figures = births::measure(&server, arguments.rounds).await?;
         return keep(&arguments.json.with_file_name("births.json"), &figures);
+    }
+    if arguments.workflows_only {
+        let figures = workflows::measure(&server, arguments.rounds.max(20)).await?;
+        return keep(&arguments.json.with_file_name("workflows.json"), &figures);
     }
     let units = units::measure(&server, arguments.rounds).await?;
     if arguments.units_only {

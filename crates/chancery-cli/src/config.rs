@@ -94,6 +94,12 @@ impl std::fmt::Debug for Config {
     }
 }
 
+/// A variable that somebody named on the command line.
+#[expect(clippy::disallowed_methods, reason = "its name is an argument of the command")]
+pub(crate) fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
 /// The whole environment, for a program that takes our place.
 pub(crate) fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os()

@@ -6,6 +6,7 @@ mod look;
 mod progress;
 mod watch;
 
+pub(crate) use aides::Own;
 pub(crate) use progress::colour_is_welcome;
 
 use std::path::{Path, PathBuf};

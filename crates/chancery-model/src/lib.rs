@@ -8,6 +8,7 @@ pub mod cutter;
 pub mod envelope;
 pub mod evidence;
 pub mod kb;
+pub mod layout;
 pub mod machine;
 pub mod reference;
 pub mod refusal;

@@ -20,7 +20,7 @@ use crate::access;
 use crate::body::MOST_BYTES;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
-use crate::{health, queue};
+use crate::{health, queue, work};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
@@ -93,12 +93,14 @@ impl Host {
 
 /// Every route.
 pub fn router(host: Host) -> Router {
-    let closed =
-        queue::routes().layer(middleware::from_fn_with_state(host.clone(), access::require));
+    let closed = queue::routes()
+        .merge(work::routes())
+        .layer(middleware::from_fn_with_state(host.clone(), access::require));
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .merge(closed)
+        .merge(work::open_routes())
         .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/lease-protocol.md"))
         .method_not_allowed_fallback(async || {
             Problem::of(Fault::MethodNotAllowed, "see docs/reference/lease-protocol.md")

@@ -7,6 +7,7 @@ mod host;
 mod problem;
 mod queue;
 mod waiting;
+mod work;
 
 pub use host::{Bound, Host, bind, router, serve};
 pub use problem::Fault;

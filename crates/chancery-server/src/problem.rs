@@ -71,7 +71,7 @@ impl Fault {
             Self::BodyTooLarge => (
                 "body_too_large",
                 StatusCode::PAYLOAD_TOO_LARGE,
-                "The body is larger than a mebibyte.",
+                "The body is larger than this route takes.",
             ),
             Self::BodyTooSlow => {
                 ("body_too_slow", StatusCode::REQUEST_TIMEOUT, "The body did not arrive in time.")
@@ -156,8 +156,14 @@ impl Problem {
 /// A refusal's status: what is not there, what came too late or stands against another, who may not, and what is not well-formed.
 fn status_of(code: Code) -> StatusCode {
     match code {
-        Code::RE006 | Code::RE011 => StatusCode::NOT_FOUND,
-        Code::RE009 | Code::RE010 | Code::RE012 => StatusCode::CONFLICT,
+        Code::RE006 | Code::RE011 | Code::RW001 | Code::RW012 => StatusCode::NOT_FOUND,
+        Code::RE009
+        | Code::RE010
+        | Code::RE012
+        | Code::RW006
+        | Code::RW013
+        | Code::RW014
+        | Code::RW025 => StatusCode::CONFLICT,
         Code::RI001 | Code::RI002 | Code::RI003 | Code::RI004 => StatusCode::FORBIDDEN,
         _ => StatusCode::UNPROCESSABLE_ENTITY,
     }

@@ -33,7 +33,8 @@ pub struct RunFacts {
     pub last_transition_at_micros: i64,
 }
 
-/// A row of evidence: every column as text, times as microseconds since 1970, bytes as lower hex.
+/// A row of evidence: every column as text, times as microseconds since 1970, bytes as lower hex, intervals as months, days and
+/// microseconds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawRow {
     /// Sorted; shared by the rows of a table.
@@ -490,6 +491,12 @@ fn render(name: &str, kind: &str) -> String {
             format!("(extract(epoch from {column}) * 1000000)::bigint::text")
         }
         "bytea" => format!("encode({column}, 'hex')"),
+        // Months, days and microseconds: how an interval is written is a setting.
+        "interval" => format!(
+            "case when {column} is not null then concat_ws(' ', (extract(year from {column}) * 12 + extract(month from {column}))::bigint, \
+             extract(day from {column})::bigint, \
+             ((extract(hour from {column}) * 60 + extract(minute from {column})) * 60000000 + extract(microseconds from {column}))::bigint) end"
+        ),
         _ => format!("{column}::text"),
     }
 }

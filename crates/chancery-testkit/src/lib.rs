@@ -3,9 +3,11 @@
 pub mod births;
 mod cluster;
 mod database;
+pub mod flows;
 mod hand;
 mod machines;
 mod waiting;
+pub mod workflows;
 
 pub use cluster::TestCluster;
 pub use database::TestDb;

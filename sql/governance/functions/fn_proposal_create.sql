@@ -55,7 +55,9 @@ begin
          internal.canonical_json(e.doc -> 'facts'), internal.now()
     from jsonb_array_elements(p_usage) with ordinality e (doc, no);
   v_report := fsm.move(p_proposal_id, 'proposal', null, v_machine.initial_state, p_actor_class, 'rpc', 'propose', p_evidence, p_principal, p_idempotency_key, null,
-                       (select internal.artefact_digest(array_agg(u.row_digest)) from governance.iu_usage_evidence u where u.proposal_id = p_proposal_id),
+                       (select internal.artefact_digest(array_agg(d.row_digest)) from (
+                          select u.row_digest from governance.iu_usage_evidence u where u.proposal_id = p_proposal_id
+                          union all select p.row_digest from governance.proposal p where p.proposal_id = p_proposal_id) d),
                        p_key_id, p_signature);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');

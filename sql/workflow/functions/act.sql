@@ -11,12 +11,14 @@ as $$
 declare
   v_was_class constant text := p_work.rollup_class;
   v_was_state constant text := p_work.state_code;
+  -- Keys of people stand in the same list: none of them may be in the way of what the loop has to do.
+  v_key constant text := p_idempotency_key || case when p_actor_class in ('system', 'mow_orchestrator') then '/' || internal.uuid_v7() else '' end;
   v_report jsonb;
 begin
   p_work.rollup_class := workflow.rollup_class(p_work, p_to);
   perform workflow.put(p_work);
   v_report := fsm.move(
-    p_work.run_id, p_work.run_kind, v_was_state, p_to, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, p_idempotency_key, p_reason,
+    p_work.run_id, p_work.run_kind, v_was_state, p_to, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, v_key, p_reason,
     case when p_artefacts is not null then internal.artefact_digest(p_artefacts) end, p_key_id, p_signature);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');

@@ -22,7 +22,7 @@ begin
   v_work := workflow.take('step', p_step_run_id);
   if v_way = 'skip' then
     v_work.skipped := true;
-    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', workflow.own_key());
+    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'skip');
     return;
   end if;
   if not workflow.precondition_holds(v_work) then
@@ -30,9 +30,10 @@ begin
     return;
   end if;
   v_work.pic_id := workflow.pic_of(v_work);
-  -- A later deadline that somebody gave it before its turn stands.
+  -- A later deadline that somebody gave it before its turn stands. How late it may be is in the log from the beginning: what a breach is measured by.
   v_work.deadline := greatest(v_work.deadline, internal.now() + v_def.deadline);
-  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', workflow.own_key());
+  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved',
+                       jsonb_strip_nulls(jsonb_build_object('deadline', internal.micros(v_work.deadline))), 'chancery', 'ready');
   if v_def.has_tasks then
     perform workflow.make_tasks(v_work);
   end if;

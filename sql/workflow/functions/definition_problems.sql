@@ -15,13 +15,13 @@ begin
   end if;
   -- the shape
   select jsonb_agg(p) into v_found from (
-    select jsonb_build_object('at', p ->> 'at', 'why', format('%s: %s', p ->> 'rule', p -> 'expected')) as p
+    select jsonb_build_object('at', p ->> 'at', 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected')) as p
       from jsonb_array_elements(event.value_problems(workflow.definition_shape('whole'), p_definition - '{steps,relations}'::text[])) p
     union all
-    select jsonb_build_object('at', d.at || (p ->> 'at'), 'why', format('%s: %s', p ->> 'rule', p -> 'expected'))
+    select jsonb_build_object('at', d.at || (p ->> 'at'), 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected'))
       from workflow.parts_of(p_definition) d, jsonb_array_elements(event.value_problems(workflow.definition_shape(d.part), d.doc)) p
     union all
-    select jsonb_build_object('at', '/relations/' || r.i - 1 || (p ->> 'at'), 'why', format('%s: %s', p ->> 'rule', p -> 'expected'))
+    select jsonb_build_object('at', '/relations/' || r.i - 1 || (p ->> 'at'), 'why', concat_ws(': ', p ->> 'rule', p ->> 'expected'))
       from jsonb_array_elements(coalesce(p_definition -> 'relations', '[]')) with ordinality r (doc, i),
            jsonb_array_elements(event.value_problems(workflow.definition_shape('relation'), r.doc)) p
     limit 50) p;
@@ -37,7 +37,7 @@ begin
   path as (
     select p.at || '/' || x.field as at, p.doc ->> x.field as path from part p, unnest('{precondition,postcondition}'::text[]) x (field) where p.doc ? x.field
     union all select r.at || '/when', r.condition from relation r where r.condition is not null
-    union all select p.at || '/with', ('"' || m[1] || '"')::jsonb #>> '{}' from part p, regexp_matches((p.doc -> 'with')::text, '"(\$\.(?:[^"\\]|\\.)*)"', 'g') m where p.doc ? 'with')
+    union all select p.at || '/with', ('"' || m[1] || '"')::jsonb #>> '{}' from part p, regexp_matches((p.doc -> 'with')::text, E'"(\\$\\.(?:[^"\\\\]|\\\\.)*)"', 'g') m where p.doc ? 'with')
   select jsonb_agg(jsonb_build_object('at', b.at, 'why', b.why, 'name', b.name)) into v_found from (
     select b.* from (
       select '/steps/' || s.i - 1 || '/key' as at, 'the key stands twice' as why, s.step_key as name from step s where s.n > 1

@@ -1,7 +1,7 @@
 -- promise: the call-back is taken, once, with what it brings as proof; the work that waits for it goes on. Who calls has nothing but the token.
 -- callers: chancery_app, for whoever has the token
 -- locks: the run of the workflow, the wait
--- refuses with: RW009 the document, RW012 no such token, RW013 used, RW014 the work moved on
+-- refuses with: RW009 the document, RW012 no such token, RW013 used, RW014 the work moved on or its run was called off
 create or replace function workflow.fn_callback(p_token_sha256 bytea, p_document jsonb) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$

@@ -14,9 +14,6 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
-  if workflow.is_called_off(v_work) then
-    perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', v_work.workflow_run_id, 'state', 'cancelled')));
-  end if;
   if p_actor_class not in ('pic_human', 'reviewer', 'escalation_handler') then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
@@ -24,6 +21,7 @@ begin
                      p_idempotency_key) is null then
     return jsonb_build_object('run_id', p_run_id, 'state', v_work.state_code, 'severity', workflow.severity(v_work), 'replayed', true);
   end if;
+  perform workflow.require_live_run(v_work);
   if v_work.state_code <> 'blocked' then
     perform internal.refuse(internal.problem('RW018', jsonb_build_object('run_id', p_run_id, 'state', v_work.state_code)));
   end if;

@@ -2,7 +2,7 @@
 --          waited for. Repeated, it gives the first answer.
 -- callers: chancery_app (pic_human, task_pic_human, reviewer, sovereign, escalation_handler)
 -- locks: the run of the workflow, the wait
--- refuses with: RW001, RW009, RW015 it is not waited for, or not from this person, RI001–RI004
+-- refuses with: RW001, RW006, RW009, RW015 it is not waited for, or not from this person, RI001–RI004
 create or replace function workflow.fn_wait_resolve(p_wait_id uuid, p_proof jsonb, p_principal text, p_actor_class text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -22,9 +22,10 @@ begin
   if v_wait.resolved_at is not null and v_wait.resolved_by = p_principal and v_wait.proof = internal.canonical_json(p_proof) then
     return jsonb_build_object('wait_id', p_wait_id, 'resumed', v_work.state_code <> 'waiting', 'replayed', true);
   end if;
+  perform workflow.require_live_run(v_work);
   v_why := case
     when v_wait.resolved_at is not null then 'it is over'
-    when not v_wait.opened or v_work.state_code <> 'waiting' or workflow.is_called_off(v_work) then 'nobody waits'
+    when not v_wait.opened or v_work.state_code <> 'waiting' then 'nobody waits'
     when v_wait.facet <> 'waiting_human' or v_wait.subject_kind <> 'person' then 'it is not a person''s to give'
     when p_proof = '{}' then 'there is no proof'
     when p_actor_class not in ('pic_human', 'task_pic_human', 'reviewer', 'sovereign', 'escalation_handler') then 'it is a person''s to give'

@@ -15,9 +15,6 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
-  if workflow.is_called_off(v_work) then
-    perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', v_work.workflow_run_id, 'state', 'cancelled')));
-  end if;
   if p_actor_class not in ('pic_human', 'reviewer', 'escalation_handler') then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
@@ -26,6 +23,7 @@ begin
   if v_decision is null then
     return jsonb_build_object('run_id', p_run_id, 'deadline', v_work.deadline, 'state', v_work.state_code, 'replayed', true);
   end if;
+  perform workflow.require_live_run(v_work);
   if p_deadline is null or p_deadline <= internal.now() or p_deadline <= v_work.deadline or coalesce(btrim(p_reason), '') = ''
      or v_work.state_code in ('completed', 'cancelled', 'cannot_complete') then
     perform internal.refuse(internal.problem('RW016', jsonb_build_object(

@@ -42,7 +42,9 @@ begin
             v_machine.state_machine_id, v_machine.initial_state, 0, p_title, p_principal, replace(p_change_request_id::text, '-', ''), p_change_request_id::text,
             internal.now(), internal.now());
     v_report := fsm.move(p_change_request_id, 'workflow_change', null, v_machine.initial_state, p_actor_class, 'rpc', 'propose', p_evidence, p_principal, p_idempotency_key,
-                         null, null, p_key_id, p_signature);
+                         null,
+                         (select internal.artefact_digest(array[c.row_digest]) from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id),
+                         p_key_id, p_signature);
     if v_report -> 'ok' = 'false' then
       perform internal.refuse(v_report -> 'problems');
     end if;

@@ -33,7 +33,9 @@ begin
          v_correlation, v_at, v_at, count(*) filter (where not d.optional), count(*) filter (where d.optional)
     from workflow.workflow_step_def d where d.workflow_def_id = p_version.workflow_def_id;
   v_report := fsm.move(p_workflow_run_id, 'workflow_run', null, v_run_machine.initial_state, p_actor_class, 'rpc', 'workflow_create', p_evidence, p_principal,
-                       p_idempotency_key, null, null, p_key_id, p_signature);
+                       p_idempotency_key, null,
+                       (select internal.artefact_digest(array[r.row_digest]) from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id),
+                       p_key_id, p_signature);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;
@@ -69,7 +71,7 @@ begin
   select h.log_id, v_at, v_edge.emitted_event_type, 'step', h.step_run_id, 1, 'chancery', v_trace, v_correlation, '{}'
     from hashed h where v_edge.emitted_event_type is not null order by h.step_no;
 
-  v_report := fsm.move(p_workflow_run_id, 'workflow_run', v_run_machine.initial_state, 'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', '{}', 'chancery', workflow.own_key(),
+  v_report := fsm.move(p_workflow_run_id, 'workflow_run', v_run_machine.initial_state, 'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', '{}', 'chancery', 'start/' || internal.uuid_v7(),
                        null, null, null, null);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');

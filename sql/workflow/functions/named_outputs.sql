@@ -3,6 +3,6 @@
 create or replace function workflow.named_outputs(p_text text) returns text[]
 language sql immutable
 as $$
-  select case when (select count(*) from regexp_matches(p_text, '\moutputs\M', 'g')) = (select count(*) from regexp_matches(p_text, '\$\.outputs\.[a-z][a-z0-9_]*', 'g'))
-    then array(select distinct m[1] from regexp_matches(p_text, '\$\.outputs\.([a-z][a-z0-9_]*)', 'g') m order by 1) end
+  select case when (select count(*) from regexp_matches(p_text, E'\\moutputs\\M', 'g')) = (select count(*) from regexp_matches(p_text, E'\\$\\.outputs\\.[a-z][a-z0-9_]*', 'g'))
+    then array(select distinct m[1] from regexp_matches(p_text, E'\\$\\.outputs\\.([a-z][a-z0-9_]*)', 'g') m order by 1) end
 $$;

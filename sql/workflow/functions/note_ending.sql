@@ -3,7 +3,8 @@ create or replace function workflow.note_ending(p_work workflow.work, p_principa
 language plpgsql
 as $$
 declare
-  v_now constant timestamptz := internal.now();
+  -- When it ended is when its output was kept, which the log's digest is over.
+  v_now constant timestamptz := (select o.taken_at from workflow.step_run_snapshot o where o.snapshot_id = p_work.output_snapshot_id);
 begin
   -- What was declared impossible and reopened ends its correction, and ends for the first time as well.
   update workflow.step_run_correction_cycle c

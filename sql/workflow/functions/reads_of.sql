@@ -3,5 +3,5 @@ create or replace function workflow.reads_of(p_doc jsonb) returns text[]
 language sql immutable
 as $$
   select coalesce(workflow.named_outputs(concat_ws(' ', p_doc ->> 'precondition', p_doc ->> 'postcondition',
-           (select string_agg(m[1], ' ') from regexp_matches((p_doc -> 'with')::text, '"(\$\.(?:[^"\\]|\\.)*)"', 'g') m))), '{}')
+           (select string_agg(m[1], ' ') from regexp_matches((p_doc -> 'with')::text, E'"(\\$\\.(?:[^"\\\\]|\\\\.)*)"', 'g') m))), '{}')
 $$;

@@ -26,7 +26,7 @@ begin
      where m.from_state = v_run.state_code and m.approval_state = v_review.state;
     exit when not found;
     v_report := fsm.move(p_run_id, p_run_kind, v_run.state_code, v_move.to_state, 'system', v_move.trigger_kind, v_move.trigger_ref,
-                         jsonb_build_object('approval_id', v_review.approval_id), 'chancery', workflow.own_key(), null, null, null, null);
+                         jsonb_build_object('approval_id', v_review.approval_id), 'chancery', v_move.to_state || '/' || internal.uuid_v7(), null, null, null, null);
     if v_report -> 'ok' = 'false' then
       perform internal.refuse(v_report -> 'problems');
     end if;

@@ -17,7 +17,7 @@ use crate::session::Session;
 
 /// This program again, for the same data and in somebody's name.
 #[derive(Debug, Clone)]
-pub(super) struct Own {
+pub(crate) struct Own {
     program: PathBuf,
     home: PathBuf,
     runs: PathBuf,
@@ -26,14 +26,14 @@ pub(super) struct Own {
 
 /// What such a process said.
 #[derive(Debug)]
-pub(super) struct Answer {
-    pub(super) exit: Option<i32>,
-    pub(super) answer: Value,
-    pub(super) complaint: String,
+pub(crate) struct Answer {
+    pub(crate) exit: Option<i32>,
+    pub(crate) answer: Value,
+    pub(crate) complaint: String,
 }
 
 impl Own {
-    pub(super) fn of(context: &Context, principal: &str) -> Result<Self, Failure> {
+    pub(crate) fn of(context: &Context, principal: &str) -> Result<Self, Failure> {
         let program = std::env::current_exe()
             .map_err(|error| Failure::Failed(format!("this program can't find itself: {error}")))?;
         Ok(Self {
@@ -45,7 +45,7 @@ impl Own {
     }
 
     /// `cutter orchestrate …`, which ends with this process.
-    pub(super) async fn run<S: AsRef<OsStr>>(
+    pub(crate) async fn run<S: AsRef<OsStr>>(
         &self,
         arguments: &[S],
     ) -> Result<Answer, std::io::Error> {

@@ -3,15 +3,24 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chancery_engine::queue::{self, Command, Executor, Noop, Settings};
+use chancery_engine::loops::SERVICE;
+use chancery_engine::queue::{
+    self, CallBack, Command, Executor, Http, HttpSettings, Noop, Prefix, Reached, Settings,
+};
+use chancery_store::managed::secrets;
 use chancery_store::{Role, Store};
 use uuid::Uuid;
 
 use super::Worker;
+use super::cutter::Cutter;
 use crate::Context;
+use crate::config::variable;
 use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 use crate::stop::Stop;
+
+/// So many steps of workflows are begun or reported at the same moment.
+const STEPS_AT_ONCE: u32 = 3;
 
 pub(super) async fn work(
     context: &mut Context,
@@ -20,9 +29,17 @@ pub(super) async fn work(
 ) -> Result<Outcome, Failure> {
     let session = Session::open(context).await?;
     let lease = lease_of(&session.store(Role::App).await?, class).await?;
-    let store = Store::for_repeaters(&session.target, Role::App, 1)?;
+    // One for the queue, and a few for steps of workflows, which are begun and reported one by one.
+    let store = Store::for_repeaters(&session.target, Role::App, 1 + STEPS_AT_ONCE)?;
+    let mut principal = context.config.service();
     let executor: Arc<dyn Executor> = match class {
         "command" => Arc::new(Command::new(args.allow.iter().cloned().collect(), lease * 12)),
+        "cutter" => {
+            // Who cuts is named with --as, and signs; who leases is the service of every worker.
+            principal = SERVICE;
+            Arc::new(Cutter::open(context, args.verifier.as_deref()).await?)
+        }
+        "http" => Arc::new(http(context, args)?),
         "noop" => Arc::new(Noop),
         _ => {
             return Err(Failure::Usage(format!(
@@ -36,7 +53,7 @@ pub(super) async fn work(
     let settings = Settings {
         class: class.to_owned(),
         worker: worker.clone(),
-        principal: context.config.service().to_owned(),
+        principal: principal.to_owned(),
         concurrency: usize::try_from(args.concurrency).unwrap_or(1),
         prefetch: usize::try_from(args.prefetch).unwrap_or(0),
         lease,
@@ -55,6 +72,35 @@ pub(super) async fn work(
         )
     })?;
     Ok(Outcome::Done)
+}
+
+fn http(context: &Context, args: &Worker) -> Result<Http, Failure> {
+    let home = &context.config.home;
+    let reached = match &args.callback_url {
+        Some(url) => {
+            // Whatever is no address would only be noticed by those who are called.
+            url.parse::<Prefix>().map_err(|error| Failure::Usage(format!("{url}: {error}")))?;
+            Reached::At(url.clone())
+        }
+        None => Reached::AsFileSays(home.path().join("serve.address")),
+    };
+    let key = secrets::ensure_call_back_key(home)?.expose().to_owned();
+    let named: Result<_, Failure> = args
+        .allow_env
+        .iter()
+        .map(|name| {
+            let value = variable(name).ok_or_else(|| {
+                Failure::Usage(format!("there is no variable {name}, or no text"))
+            })?;
+            Ok((name.clone(), value))
+        })
+        .collect();
+    Ok(Http::new(HttpSettings {
+        allowed: args.allow_url.clone(),
+        secrets: named?,
+        call_back: Some(CallBack { reached, key }),
+        timeout: Duration::from_secs(args.call_timeout),
+    }))
 }
 
 async fn lease_of(store: &Store, class: &str) -> Result<Duration, Failure> {

@@ -1,18 +1,21 @@
 //! `chancery worker`: does work that waits, under a duty of the cutter or for an executor class of the queue.
 
+mod cutter;
 mod entries;
 mod jobs;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use chancery_engine::queue::Prefix;
 use clap::Args;
 
 use crate::Context;
 use crate::failure::{Failure, Outcome};
 
 pub(crate) const EXAMPLES: &str = "\
-With --class, a worker leases jobs of the queue, keeps the leases while it works, and reports. With --role, it does what the \
+With --class, a worker leases jobs of the queue, keeps the leases while it works, and reports: plain jobs, and steps of workflows. \
+The classes noop, command, http and cutter are built in; others are served over HTTP (docs/how-to/work-as-an-executor.md). With --role, it does what the \
 cutter has waiting: an executor cuts what is approved, a verifier checks what is cut, each with the login and the key of its duty. \
 Several workers at once are safe: the database gives each job and each entry to one of them. Ctrl-C or SIGTERM ends a worker in good \
 order: what runs is finished and reported, what was not started is given back.
@@ -20,6 +23,8 @@ order: what runs is finished and reported, what was not started is given back.
 Example:
   $ chancery worker --class noop
   $ chancery worker --class command --allow report=/usr/local/bin/report --concurrency 4
+  $ chancery worker --class http --allow-url https://api.example.org/v1/ --allow-env API_TOKEN
+  $ chancery worker --class cutter --as executor
   $ chancery worker --role executor --as executor
   $ chancery worker --role verifier --as verifier --once";
 
@@ -50,6 +55,21 @@ pub(crate) struct Worker {
     /// With --class command: a program that jobs may call by this name; may be given several times
     #[arg(long, value_name = "NAME=PATH", value_parser = allowed)]
     allow: Vec<(String, PathBuf)>,
+    /// With --class http: calls go only below this address; may be given several times
+    #[arg(long, value_name = "URL")]
+    allow_url: Vec<Prefix>,
+    /// With --class http: an environment variable whose value headers may carry; may be given several times
+    #[arg(long, value_name = "NAME")]
+    allow_env: Vec<String>,
+    /// With --class http: where call-backs reach `chancery serve` [default: where it listens on this machine]
+    #[arg(long, value_name = "URL")]
+    callback_url: Option<String>,
+    /// With --class http: so long a call may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(1..=3600))]
+    call_timeout: u64,
+    /// With --class cutter: who verifies what is written [default: the only verifier there is]
+    #[arg(long, value_name = "NAME")]
+    verifier: Option<String>,
     /// With --class: so long running jobs may take once the worker was asked to end
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
     grace: u64,

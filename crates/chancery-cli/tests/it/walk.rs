@@ -89,10 +89,12 @@ fn machines_are_applied_once(place: &Place) {
     let again = place.json(&["machine", "apply", &file]);
     assert_eq!((&again["outcome"], &again["active"]), (&json!("unchanged"), &json!(true)));
 
-    let file = place.file("step.yaml", STEP);
+    // A version with guards that no room has.
+    let next = STEP.replace("version: 1.0.0", "version: 9.0.0").replace("G-", "NEW-");
+    let file = place.file("step.yaml", &next);
     let said = place.done(&["machine", "apply", &file]);
     assert!(
-        said.stderr.contains("G-TASKS-DONE"),
+        said.stderr.contains("NEW-TASKS-DONE"),
         "the guards that are missing are named: {said:?}"
     );
     let refused = place.refused("RS021", &["machine", "apply", &file, "--activate"]);
@@ -100,7 +102,8 @@ fn machines_are_applied_once(place: &Place) {
         refused["problems"][0]["guards"].as_array().is_some_and(|guards| !guards.is_empty()),
         "{refused}"
     );
-    assert_eq!(place.json(&["machine", "show", "step"])["active"], false);
+    assert_eq!(place.json(&["machine", "show", "step@9.0.0"])["active"], false);
+    assert_eq!(place.json(&["machine", "show", "step"])["state_machine_id"], "step@1.0.0");
 
     let listed = place.json(&["machine", "list"]);
     let names: Vec<_> =
@@ -117,7 +120,11 @@ fn machines_are_applied_once(place: &Place) {
             "governance_candidate",
             "job",
             "orchestrator_run",
-            "step"
+            "proposal",
+            "step",
+            "step",
+            "task",
+            "workflow_run"
         ]
     );
     assert!(
@@ -127,7 +134,7 @@ fn machines_are_applied_once(place: &Place) {
             .contains("approver_is_not_requester")
     );
     // The page of the registry's machine is the page of its file.
-    for name in ["purchase_approval", "step@1.0.0"] {
+    for name in ["purchase_approval", "step@9.0.0"] {
         let file =
             place.path().join(if name.starts_with("step") { "step.yaml" } else { "purchase.yaml" });
         let of_file = place.done(&["machine", "diagram", file.to_str().expect("a plain path")]);

@@ -27,18 +27,40 @@ const USES: &[(&str, &str, &str)] = &[
     ("dlq_replay", "dlq_replay", ""),
     (ADMISSION, "birth_admission", ""),
     ("birth_family", "birth_break_glass", ""),
+    ("workflow_change", "workflow_change", CALL),
+    ("proposal", "proposal", CALL),
+    ("workflow_run", "workflow_cancel", CALL),
+    ("step", "step_cancel", CALL),
+    ("step", "step_reopen", CALL),
+    ("step", "block_escalation", CALL),
+    ("task", "step_cancel", CALL),
+    ("task", "step_reopen", CALL),
+    ("task", "block_escalation", CALL),
 ];
+
+/// Used by one call about the subject: its idempotency key follows, which the log or the decision says.
+const CALL: &str = "/…";
 
 /// Used for a request by its digest, which is what was approved.
 const ADMISSION: &str = "birth_request";
 /// What speaks for its uses by moves or rows of its own.
-const SPOKEN_FOR: [&str; 4] = ["orchestrator_run", "dlq_replay", ADMISSION, "birth_family"];
+const SPOKEN_FOR: [&str; 9] = [
+    "orchestrator_run",
+    "dlq_replay",
+    ADMISSION,
+    "birth_family",
+    "workflow_change",
+    "proposal",
+    "workflow_run",
+    "step",
+    "task",
+];
 
 /// What a quorum asks for: sovereigns, reviewers, approving votes, and how many may be against it.
 type Quorums = HashMap<String, [i32; 4]>;
 
-/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator, a replay, a permit or a
-/// broken glass says it used.
+/// Looks at every request with its votes and its use. `by_runs` are those that a run of the orchestrator, a replay, a permit, a
+/// broken glass, a proposal or a move or decision in a workflow says it used.
 pub(super) async fn verify(
     source: &mut Source<'_>,
     by_runs: &HashSet<Uuid>,
@@ -174,7 +196,10 @@ impl<'a> Checker<'a> {
             ADMISSION => request.text("subject_digest").to_owned(),
             _ => format!("{}{gate}", request.text("subject_ref")),
         };
-        self.expect(used, RULE, "used_for_ref", Some(&subject));
+        let call = used.text("used_for_ref").strip_prefix(request.text("subject_ref"));
+        if gate != CALL || !call.is_some_and(|key| key.len() > 1 && key.starts_with('/')) {
+            self.expect(used, RULE, "used_for_ref", Some(&subject));
+        }
         if !self.signers.principals.contains_key(used.text("used_by")) {
             self.wrong(used, RULE, format!("{} is nobody", used.text("used_by")));
         }

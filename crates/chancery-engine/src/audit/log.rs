@@ -126,6 +126,41 @@ const KINDS: &[Kind] = &[
         key: &[("candidate_id", "uuid")],
         facts: Facts::of_candidate,
     },
+    Kind {
+        run_kind: "workflow_run",
+        table: table::WORKFLOW_RUN,
+        view: Some(table::WORKFLOW_RUN),
+        key: &[("workflow_run_id", "uuid")],
+        facts: Facts::of_workflow_run,
+    },
+    Kind {
+        run_kind: "step",
+        table: table::STEP,
+        view: Some(table::LOGGED_STEP),
+        key: &[("step_run_id", "uuid")],
+        facts: Facts::of_step,
+    },
+    Kind {
+        run_kind: "task",
+        table: table::TASK,
+        view: Some(table::LOGGED_TASK),
+        key: &[("task_run_id", "uuid")],
+        facts: Facts::of_task,
+    },
+    Kind {
+        run_kind: "workflow_change",
+        table: table::CHANGE,
+        view: Some(table::CHANGE),
+        key: &[("change_request_id", "uuid")],
+        facts: Facts::of_change,
+    },
+    Kind {
+        run_kind: "proposal",
+        table: table::PROPOSAL,
+        view: Some(table::PROPOSAL),
+        key: &[("proposal_id", "uuid")],
+        facts: Facts::of_proposal,
+    },
 ];
 
 /// A run as it is stored.
@@ -234,6 +269,40 @@ impl Facts {
             "state",
             Some(artefact_digest(&[candidate.expected_digest()])),
         )
+    }
+
+    fn of_workflow_run(run: Row<'_>) -> Self {
+        Self::of_row(
+            run,
+            table::WORKFLOW_RUN,
+            "workflow_run_id",
+            "state_code",
+            Some(artefact_digest(&[run.expected_digest()])),
+        )
+    }
+
+    /// What a step or task was born with follows from its run and the definition.
+    fn of_step(step: Row<'_>) -> Self {
+        Self::of_row(step, table::STEP, "step_run_id", "state_code", None)
+    }
+
+    fn of_task(task: Row<'_>) -> Self {
+        Self::of_row(task, table::TASK, "task_run_id", "state_code", None)
+    }
+
+    fn of_change(change: Row<'_>) -> Self {
+        Self::of_row(
+            change,
+            table::CHANGE,
+            "change_request_id",
+            "proposal_state",
+            Some(artefact_digest(&[change.expected_digest()])),
+        )
+    }
+
+    /// A proposal's birth is over what it rests on as well, and checked with that.
+    fn of_proposal(proposal: Row<'_>) -> Self {
+        Self::of_row(proposal, table::PROPOSAL, "proposal_id", "proposal_state", None)
     }
 }
 

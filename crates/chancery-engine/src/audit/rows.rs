@@ -114,6 +114,17 @@ const INDEXED: &[(&str, &[&str])] = &[
     (table::GLASS, &["collection_name"]),
     (table::CANDIDATE, &["birth_id"]),
     (table::COMMAND, &["request_hash"]),
+    (table::WORKFLOW, &["workflow_def_id", "change_request_id"]),
+    (table::CHANGE, &["change_request_id"]),
+    (table::CHANGE_REVISION, &["change_request_id"]),
+    (table::PROPOSAL, &["proposal_id"]),
+    (table::USAGE, &["proposal_id"]),
+    (table::WORKFLOW_RUN, &["workflow_run_id", "parent_step_run_id"]),
+    (table::SNAPSHOT, &["snapshot_id", "run_id"]),
+    (table::CYCLE, &["run_id"]),
+    (table::STEP_DECISION, &["decision_id", "run_id"]),
+    (table::WAIT, &["wait_id", "run_id"]),
+    (table::TASK, &["step_run_id"]),
 ];
 
 /// Rows by table, and the log of runs.

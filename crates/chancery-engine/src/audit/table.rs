@@ -43,6 +43,30 @@ pub(super) const BIRTH: &str = "birth.birth_registry";
 pub(super) const GLASS: &str = "birth.break_glass";
 pub(super) const CANDIDATE: &str = "governance.governance_candidate_state";
 pub(super) const COMMAND: &str = "iu.dot_iu_command_run";
+pub(super) const WORKFLOW: &str = "workflow.workflow_version";
+pub(super) const CHANGE: &str = "workflow.workflow_change_requests";
+pub(super) const CHANGE_REVISION: &str = "workflow.change_revision";
+pub(super) const PROPOSAL: &str = "governance.proposal";
+pub(super) const USAGE: &str = "governance.iu_usage_evidence";
+pub(super) const WORKFLOW_RUN: &str = "workflow.workflow_run";
+pub(super) const SNAPSHOT: &str = "workflow.step_run_snapshot";
+pub(super) const CYCLE: &str = "workflow.step_run_correction_cycle";
+pub(super) const STEP_DECISION: &str = "workflow.step_decision";
+pub(super) const WAIT: &str = "workflow.wait";
+/// Steps and tasks are not stamped: what they are follows from their run, their definition and the log.
+pub(super) const STEP: &str = "workflow.step_run";
+pub(super) const TASK: &str = "workflow.task_run";
+/// Both through views of raw columns.
+pub(super) const LOGGED_STEP: &str = "workflow.logged_step";
+pub(super) const LOGGED_TASK: &str = "workflow.logged_task";
+/// What a version was cut into when it was merged.
+pub(super) const STEP_DEF: &str = "workflow.workflow_step_def";
+pub(super) const TASK_DEF: &str = "workflow.workflow_task_def";
+pub(super) const RELATION: &str = "workflow.workflow_step_relations";
+pub(super) const PERMISSION: &str = "workflow.workflow_step_permission";
+pub(super) const REGISTRY: &str = "workflow.workflow_registry";
+/// Which ways were taken; what that follows from is evidence.
+pub(super) const OUTCOME: &str = "workflow.relation_outcome";
 
 /// A table of evidence.
 #[derive(Debug)]
@@ -71,6 +95,14 @@ pub(super) fn key_of(name: &str) -> &'static [(&'static str, &'static str)] {
         JOB => &[("job_id", "uuid")],
         PERMIT => &[("permit_id", "uuid")],
         FAMILY => &[("collection_name", "text")],
+        STEP => &[("step_run_id", "uuid")],
+        TASK => &[("task_run_id", "uuid")],
+        STEP_DEF => &[("workflow_def_id", "uuid"), ("step_no", "integer")],
+        TASK_DEF => &[("task_def_id", "uuid")],
+        RELATION => &[("workflow_def_id", "uuid"), ("relation_no", "integer")],
+        PERMISSION => &[("step_def_id", "uuid"), ("actor_class", "text")],
+        REGISTRY => &[("workflow", "text")],
+        OUTCOME => &[("workflow_run_id", "uuid"), ("relation_no", "integer")],
         name => of(name).map_or(&[], |table| table.key),
     }
 }
@@ -269,6 +301,70 @@ pub(super) const ALL: &[Table] = &[
         key: &[("command_run_id", "uuid")],
         columns: "actor after_state at attempt before_state command_name command_run_id login_role phase request_hash \
                   row_digest run_mode status",
+    },
+    Table {
+        name: WORKFLOW,
+        key: &[("workflow_def_id", "uuid")],
+        columns: "change_request_id definition definition_sha256 merged_at merged_by row_digest version workflow \
+                  workflow_def_id",
+    },
+    Table {
+        name: CHANGE,
+        key: &[("change_request_id", "uuid")],
+        columns: "approval_id base_version change_request_id correlation_id created_at facet head_hash \
+                  last_transition_at merged_def_id proposal_state row_digest seq started_by state_machine_id title \
+                  trace_id workflow",
+    },
+    Table {
+        name: CHANGE_REVISION,
+        key: &[("change_request_id", "uuid"), ("revision_no", "integer")],
+        columns: "change_request_id definition definition_sha256 revision_no row_digest written_at written_by",
+    },
+    Table {
+        name: PROPOSAL,
+        key: &[("proposal_id", "uuid")],
+        columns: "action_sha256 affected_iu_ids approval_id correlation_id created_at facet head_hash \
+                  last_transition_at outcome proposal_id proposal_kind proposal_state proposed_action proposer_class \
+                  row_digest seq started_by state_machine_id title trace_id",
+    },
+    Table {
+        name: USAGE,
+        key: &[("evidence_id", "uuid")],
+        columns: "evidence_id evidence_kind facts iu_id proposal_id recorded_at row_digest",
+    },
+    Table {
+        name: WORKFLOW_RUN,
+        key: &[("workflow_run_id", "uuid")],
+        columns: "completed_count correlation_id created_at critical_due decisive_state_code decisive_step_run_id facet \
+                  frozen_at green_count head_hash inputs last_rollup_at last_transition_at mandatory_count \
+                  optional_excluded_count parent_step_run_id red_count rollup_state_code row_digest seq skipped_count \
+                  started_by state_code state_machine_id trace_id workflow workflow_class workflow_def_id \
+                  workflow_run_id yellow_count",
+    },
+    Table {
+        name: SNAPSHOT,
+        key: &[("snapshot_id", "uuid")],
+        columns: "attempt cycle_no document document_sha256 row_digest run_id run_kind snapshot_id snapshot_kind \
+                  taken_at",
+    },
+    Table {
+        name: CYCLE,
+        key: &[("run_id", "uuid"), ("cycle_no", "integer")],
+        columns: "approval_id completed_at completion_actor_id correction_reason cycle_no original_output_snapshot_id \
+                  output_snapshot_id prior_actor prior_at prior_audit_id prior_key_id prior_state reopened_at \
+                  reopened_by row_digest run_id run_kind",
+    },
+    Table {
+        name: STEP_DECISION,
+        key: &[("decision_id", "uuid")],
+        columns: "actor_class approval_id decided_at decision_id decision_kind facts idempotency_key principal \
+                  row_digest run_id run_kind",
+    },
+    Table {
+        name: WAIT,
+        key: &[("wait_id", "uuid")],
+        columns: "attempt cycle_no facet issued_at opened proof resolved_at resolved_by row_digest run_id run_kind \
+                  subject_kind subject_ref token_sha256 until wait_id workflow_run_id",
     },
 ];
 

@@ -4,8 +4,15 @@ pub mod people;
 
 mod command;
 mod executor;
+mod http;
+mod prefix;
+mod step;
+mod task;
 mod worker;
 
 pub use command::Command;
 pub use executor::{Answer, Executor, Failure, Noop};
+pub use http::{CallBack, Http, HttpSettings, Reached};
+pub use prefix::{NotAPrefix, Prefix};
+pub use task::{FailureClass, Outcome, Task, Trouble, Work};
 pub use worker::{Settings, Tally, Worker};

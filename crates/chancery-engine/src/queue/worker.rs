@@ -14,11 +14,12 @@ use chancery_store::Store;
 use chancery_store::queue::{AckReport, JobOutcome, JobResult, LeasedJob};
 use rand::Rng as _;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::task::{AbortHandle, JoinSet};
 use uuid::Uuid;
 
 use super::executor::{Executor, Failure};
+use super::step::{self, Settled};
 use crate::Error;
 use crate::governance::Pulse;
 
@@ -79,7 +80,7 @@ pub struct Worker {
     settings: Settings,
     waiting: VecDeque<(LeasedJob, Instant)>,
     running: HashMap<Uuid, Held>,
-    tasks: JoinSet<(LeasedJob, Result<Value, Failure>)>,
+    tasks: JoinSet<(LeasedJob, Settled)>,
     results: Vec<JobResult>,
     /// Since when the oldest of them waits.
     results_since: Instant,
@@ -288,18 +289,27 @@ impl Worker {
             let Some((job, since)) = self.waiting.pop_front() else { return };
             let executor = Arc::clone(&self.executor);
             let (job_id, lease_no) = (job.job_id, job.lease_no);
-            let mut work = Box::pin(async move {
-                let answer = executor.execute(&job).await;
-                (job, answer)
-            });
-            // What is done at once is not worth a task.
-            if let Poll::Ready((job, answer)) =
-                work.as_mut().poll(&mut task::Context::from_waker(Waker::noop()))
-            {
-                self.note(&job, answer);
-                continue;
-            }
-            let task = self.tasks.spawn(work);
+            let task = if step::is_step(&job) {
+                let store = self.store.clone();
+                let Settings { worker, principal, .. } = self.settings.clone();
+                self.tasks.spawn(async move {
+                    let settled = step::work(&store, &*executor, &job, &worker, &principal).await;
+                    (job, settled)
+                })
+            } else {
+                let mut work = Box::pin(async move {
+                    let answer = executor.execute(&job).await;
+                    (job, Settled::Open(answer))
+                });
+                // What is done at once is not worth a task.
+                if let Poll::Ready((job, settled)) =
+                    work.as_mut().poll(&mut task::Context::from_waker(Waker::noop()))
+                {
+                    self.note(&job, settled);
+                    continue;
+                }
+                self.tasks.spawn(work)
+            };
             self.running.insert(job_id, Held { lease_no, since, task });
         }
     }
@@ -308,14 +318,11 @@ impl Worker {
         since.elapsed() > self.settings.lease / 3
     }
 
-    fn collect(
-        &mut self,
-        done: Result<(LeasedJob, Result<Value, Failure>), tokio::task::JoinError>,
-    ) {
+    fn collect(&mut self, done: Result<(LeasedJob, Settled), tokio::task::JoinError>) {
         match done {
-            Ok((job, answer)) => {
+            Ok((job, settled)) => {
                 self.running.remove(&job.job_id);
-                self.note(&job, answer);
+                self.note(&job, settled);
             }
             // Aborted, because its lease is lost; or it panicked, and the job is tried again when its lease runs out.
             Err(error) => {
@@ -327,17 +334,23 @@ impl Worker {
         }
     }
 
-    fn note(&mut self, job: &LeasedJob, answer: Result<Value, Failure>) {
+    fn note(&mut self, job: &LeasedJob, settled: Settled) {
+        let answer = match settled {
+            // Reported already, with the work itself.
+            Settled::Succeeded => return self.tally.succeeded += 1,
+            Settled::Failed => return self.tally.failed += 1,
+            Settled::Late => return self.tally.late += 1,
+            Settled::Open(answer) => answer,
+        };
         let (outcome, detail) = match answer {
             Ok(value) => {
                 self.tally.succeeded += 1;
                 (JobOutcome::Succeeded, value)
             }
-            Err(failure) => {
+            Err(Failure { reason, for_good }) => {
                 self.tally.failed += 1;
-                let outcome =
-                    if failure.for_good { JobOutcome::FailedForGood } else { JobOutcome::Failed };
-                (outcome, json!({ "reason": failure.reason }))
+                let outcome = if for_good { JobOutcome::FailedForGood } else { JobOutcome::Failed };
+                (outcome, json!({ "reason": reason }))
             }
         };
         if self.results.is_empty() {

@@ -3,6 +3,8 @@
 mod admission;
 mod approvals;
 mod digests;
+mod executors;
+mod flow_scene;
 mod kb;
 mod loops;
 mod payloads;

@@ -18,6 +18,7 @@ pub mod finding;
 pub mod governance_candidate;
 pub mod job;
 pub mod orchestrator_run;
+pub mod proposal;
 pub mod step;
 pub mod task;
 pub mod workflow_run;
@@ -25,9 +26,12 @@ pub mod workflow_run;
 pub mod invariants;
 pub mod model;
 pub mod problem;
+pub mod rollup;
 
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod rollup_laws;
 #[cfg(test)]
 mod tables;
 #[cfg(test)]
@@ -48,6 +52,7 @@ pub fn machines() -> Vec<Machine> {
         dlq_replay::MACHINE,
         finding::MACHINE,
         governance_candidate::MACHINE,
+        proposal::MACHINE,
     ]
 }
 

@@ -33,6 +33,9 @@ fn rules() -> Vec<Rule> {
         "T1" "not_started" => "ready" by "mow_orchestrator"
             on "condition_resolved" "precondition_resolved"
             if ["G-PRECONDITION"] emits "step.ready" audit no;
+        "T0s" "not_started" => "not_started" by "mow_orchestrator"
+            on "condition_resolved" "branch_not_taken"
+            if ["G-NOT-TAKEN"] emits "step.skipped" audit no;
 
         "T2" "ready" => "in_progress" by "pic_human" on "rpc" "step_claim"
             if ["G-PIC-RESOLVES", "G-EXECUTOR-CLASS"] emits "step.started" audit yes;

@@ -22,6 +22,14 @@ fn rules() -> Vec<Rule> {
     rules! {
         "birth" "∅" => "not_started" by "mow_orchestrator" on "rpc" "workflow_create"
             if [] emits "workflow.created" audit no;
+        "birth" "∅" => "not_started" by "pic_human" on "rpc" "workflow_create"
+            if [] emits "workflow.created" audit no;
+        "birth" "∅" => "not_started" by "reviewer" on "rpc" "workflow_create"
+            if [] emits "workflow.created" audit no;
+        "birth" "∅" => "not_started" by "sovereign" on "rpc" "workflow_create"
+            if [] emits "workflow.created" audit no;
+        "birth" "∅" => "not_started" by "executor_worker" on "rpc" "workflow_create"
+            if [] emits "workflow.created" audit no;
         "W1" "not_started" => "in_progress" by "mow_orchestrator" on "rpc" "workflow_start"
             if [] emits "workflow.started" audit no;
         "W2" "in_progress" => "completed" by "system"

@@ -1,4 +1,5 @@
 //! Tests of the model from outside, in one binary.
 
 mod canonical;
+mod layout;
 mod machine;

@@ -65,6 +65,11 @@ pub fn ensure_token(home: &Home) -> Result<Secret, Error> {
     ensure_at(home, &token_path(home))
 }
 
+/// What the tokens of call-backs are made from; made and kept when there is none yet.
+pub fn ensure_call_back_key(home: &Home) -> Result<Secret, Error> {
+    ensure_at(home, &home.secrets().join("callback.key"))
+}
+
 /// A role's password; made and kept when there is none yet.
 pub fn ensure(home: &Home, role: &str) -> Result<Secret, Error> {
     ensure_at(home, &path(home, role)?)

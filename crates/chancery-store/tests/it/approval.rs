@@ -244,8 +244,9 @@ async fn a_malformed_request_is_refused() {
         (
             RA001,
             json!({ "kind": "run_transition", "known_kinds": [
-                        "birth_admission", "birth_break_glass", "cut_authorization", "dlq_replay",
-                    "drift_ack", "lifecycle_authorization", "note", "resume_stopped", "run_transition", "transition_activation"
+                        "birth_admission", "birth_break_glass", "block_escalation", "cut_authorization", "dlq_replay", "drift_ack",
+                        "lifecycle_authorization", "note", "proposal", "resume_stopped", "run_transition", "step_cancel", "step_reopen",
+                        "transition_activation", "workflow_cancel", "workflow_change"
                     ],
                     "subject_ref": "r", "risk": "medium", "least_risk": "medium", "expires_at": now + ttl + 1, "max_ttl_seconds": 2_592_000 })
         )

@@ -26,7 +26,7 @@ use self::request::{Answer, Request, id_of, label, preview_of_engine};
 use crate::shipped::{MOVERS, NAMES, Shipped, may_act};
 
 const SEED: u64 = 20_260_214;
-const COMMANDS: usize = 4_000;
+const COMMANDS: usize = 5_500;
 const STREAM: usize = 250;
 
 /// A number from the environment, or the one given.
@@ -504,4 +504,9 @@ async fn finding_answers_as_the_model_does() {
 #[tokio::test]
 async fn governance_candidate_answers_as_the_model_does() {
     check("governance_candidate").await;
+}
+
+#[tokio::test]
+async fn proposal_answers_as_the_model_does() {
+    check("proposal").await;
 }

@@ -4,7 +4,7 @@
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::governance::{Issue, Tick};
 use chancery_store::{LOGINS, Role, Store};
-use chancery_testkit::{TestDb, births, shipped};
+use chancery_testkit::{TestDb, births, flows, shipped};
 use serde_json::json;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -39,6 +39,7 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     orchestrated(&panel.db).await;
     watched(&panel.db, &store).await;
     births::live(&panel.db).await;
+    flows::live(&panel.db).await;
     let yard = Yard::beside(panel).await;
     yard.live().await;
     (yard.into_db(), store, run)

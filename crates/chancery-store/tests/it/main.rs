@@ -33,6 +33,7 @@ mod cutter_units;
 mod cutter_world;
 mod differential;
 mod engine;
+<<<<<<< HEAD
 mod flow_blocks;
 mod flow_by_hand;
 mod flow_corrections;
@@ -45,6 +46,9 @@ mod flow_moves_runs;
 mod flow_timers;
 mod flow_waits;
 mod flow_world;
+=======
+mod flow_keys;
+>>>>>>> wf
 mod governance;
 mod governance_heartbeat;
 mod governance_lag;
@@ -77,6 +81,7 @@ mod reference_rows;
 mod registry;
 mod restore;
 mod retention;
+mod rollup;
 mod schema;
 mod session;
 mod shadowing;

@@ -483,6 +483,11 @@ async fn governance_candidate_allows_exactly_the_rows_of_the_reference() {
     check_matrix("governance_candidate").await;
 }
 
+#[tokio::test]
+async fn proposal_allows_exactly_the_rows_of_the_reference() {
+    check_matrix("proposal").await;
+}
+
 /// A row's question with some guards false, and the names of those.
 fn with_guards(board: &Board, rule: &Rule, truths: usize) -> (Question, Vec<&'static str>) {
     let mut asked = board.of_rule(rule);

@@ -5,14 +5,14 @@ use chancery_testkit::TestDb;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
-const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance', 'birth')";
+const ROOMS: &str = "('internal', 'config', 'identity', 'event', 'fsm', 'audit', 'iu', 'cutter_governance', 'approval', 'kb', 'orchestrator', 'queue', 'governance', 'birth', 'workflow')";
 
 /// A database with nothing of ours in it.
 async fn bare() -> TestDb {
     let db = TestDb::new().await;
     db.superuser()
         .await
-        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth cascade")
+        .execute("drop schema internal, config, identity, event, fsm, audit, iu, cutter_governance, approval, kb, orchestrator, queue, governance, birth, workflow cascade")
         .await
         .expect("emptied");
     assert_eq!(schemas(&db).await, Vec::<String>::new());

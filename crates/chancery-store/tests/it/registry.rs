@@ -163,7 +163,8 @@ async fn the_registry_has_the_tables_of_the_specification() {
 }
 
 /// Machines whose room is installed, with its guards.
-const ROOMS_THAT_STAND: [&str; 3] = ["cut_request", "orchestrator_run", "birth_permit"];
+const ROOMS_THAT_STAND: [&str; 7] =
+    ["cut_request", "orchestrator_run", "birth_permit", "step", "task", "workflow_run", "proposal"];
 
 /// Machines whose guards are all rules in the file.
 const WITHOUT_PREDICATES: [&str; 4] = ["job", "dlq_replay", "finding", "governance_candidate"];

@@ -8,7 +8,7 @@ use chancery_testkit::{TestDb, as_custom, shipped};
 use serde_json::{Map, Value, json};
 
 /// Every shipped machine, in the order of the reference.
-pub(crate) const NAMES: [&str; 10] = [
+pub(crate) const NAMES: [&str; 11] = [
     "step",
     "task",
     "workflow_run",
@@ -19,6 +19,7 @@ pub(crate) const NAMES: [&str; 10] = [
     "dlq_replay",
     "finding",
     "governance_candidate",
+    "proposal",
 ];
 
 /// A machine twice: what the database runs on, and the table it is held against.

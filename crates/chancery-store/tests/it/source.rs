@@ -211,7 +211,8 @@ fn nothing_else_writes_states() {
         for statement in text.split(';') {
             let Some((_, update)) = statement.split_once("update ") else { continue };
             let assignments = update.split_once("where").map_or(update, |(set, _)| set);
-            let writes_state = assignments.contains("state_code =")
+            let writes_state = assigns(assignments, "state_code")
+                || assigns(assignments, "proposal_state")
                 || assignments.contains("%i = p_to_state")
                 || update.starts_with("cutter_governance.decision_backlog_entry");
             if update.contains("set ") && writes_state {
@@ -230,7 +231,16 @@ fn nothing_else_writes_states() {
             continue;
         }
         let text = read(&path).to_lowercase();
-        for table in ["fsm.run", "cutter_governance.decision_backlog_entry", "orchestrator.run"] {
+        for table in [
+            "fsm.run",
+            "cutter_governance.decision_backlog_entry",
+            "orchestrator.run",
+            "workflow.workflow_run",
+            "workflow.step_run",
+            "workflow.task_run",
+            "workflow.workflow_change_requests",
+            "governance.proposal",
+        ] {
             assert!(
                 !text.contains(&format!("update {table}")),
                 "{} writes a state",
@@ -238,6 +248,13 @@ fn nothing_else_writes_states() {
             );
         }
     }
+}
+
+/// Whether a column of this very name is set; the colour of a run, `rollup_state_code`, is no state.
+fn assigns(assignments: &str, column: &str) -> bool {
+    assignments.match_indices(&format!("{column} =")).any(|(at, _)| {
+        !assignments[..at].ends_with(|before: char| before == '_' || before.is_alphanumeric())
+    })
 }
 
 /// Dynamic SQL is put together with `format` alone, which quotes what it is given.

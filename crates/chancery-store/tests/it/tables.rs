@@ -26,6 +26,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "event.event_validation_audit",
     "fsm.transition_log",
     "governance.issue_report",
+    "governance.iu_usage_evidence",
     "identity.identity_log",
     "iu.dot_iu_command_run",
     "iu.iu_lifecycle_log",
@@ -37,6 +38,15 @@ pub(crate) const HISTORY: &[&str] = &[
     "orchestrator.backup_key",
     "queue.heartbeat_series",
     "queue.job_dead_letter",
+    "workflow.change_revision",
+    "workflow.relation_outcome",
+    "workflow.step_decision",
+    "workflow.step_run_snapshot",
+    "workflow.workflow_step_def",
+    "workflow.workflow_step_permission",
+    "workflow.workflow_step_relations",
+    "workflow.workflow_task_def",
+    "workflow.workflow_version",
 ];
 
 /// Facts that change in one way only, and by the doors alone: the table's owner is refused as well.
@@ -46,6 +56,7 @@ pub(crate) const FACTS: &[&str] = &[
     "cutter_governance.review_decision",
     "fsm.run",
     "governance.governance_candidate_state",
+    "governance.proposal",
     "governance.system_issues",
     "identity.signing_key",
     "iu.information_unit",
@@ -54,6 +65,12 @@ pub(crate) const FACTS: &[&str] = &[
     "queue.dlq_replay_request",
     "queue.job_finished", // leaves by partition, as the retention says
     "queue.job_queue",
+    "workflow.step_run",
+    "workflow.step_run_correction_cycle",
+    "workflow.task_run",
+    "workflow.wait",
+    "workflow.workflow_change_requests",
+    "workflow.workflow_run",
 ];
 
 /// Rules and registries: doors and migrations change them, nobody else does. Nothing here is ever emptied.
@@ -95,6 +112,10 @@ pub(crate) const RULES: &[&str] = &[
     "queue.lane",
     "queue.retry_policy_registry",
     "queue.loop_lease",
+    "workflow.agenda", // what the loops have to do, and forget again
+    "workflow.failure_class_registry",
+    "workflow.timer",
+    "workflow.workflow_registry",
 ];
 
 /// The migrator's own notes: it writes them while it migrates, as itself.

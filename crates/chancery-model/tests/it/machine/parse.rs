@@ -21,7 +21,7 @@ fn a_refusal_says_where_and_what() {
     assert_eq!(
         error.to_string(),
         "line 4, column 8: scope: unknown variant `customs`, expected one of `step`, `task`, \
-         `workflow_run`, `cut_request`, `orchestrator_run`, `birth_permit`, `governance_candidate`, `job`, `dlq_replay`, `finding`, `custom`"
+         `workflow_run`, `cut_request`, `orchestrator_run`, `birth_permit`, `governance_candidate`, `job`, `dlq_replay`, `finding`, `proposal`, `custom`"
     );
 }
 
