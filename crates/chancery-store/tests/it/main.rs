@@ -33,7 +33,6 @@ mod cutter_units;
 mod cutter_world;
 mod differential;
 mod engine;
-<<<<<<< HEAD
 mod flow_blocks;
 mod flow_by_hand;
 mod flow_corrections;
@@ -46,9 +45,7 @@ mod flow_moves_runs;
 mod flow_timers;
 mod flow_waits;
 mod flow_world;
-=======
 mod flow_keys;
->>>>>>> wf
 mod governance;
 mod governance_heartbeat;
 mod governance_lag;
