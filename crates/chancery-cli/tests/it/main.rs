@@ -8,6 +8,7 @@ mod backup;
 mod bad_documents;
 mod bad_input;
 mod birth;
+mod centre_piece;
 mod chaos;
 mod crash;
 mod cutter;
