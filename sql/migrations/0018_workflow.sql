@@ -355,6 +355,7 @@ create table workflow.task_run (
     and (state_code <> 'completed' or completed_at is not null)
     and (not completed_after_deadline or sla_breach_duration is not null))
 ) with (fillfactor = 50);
+create index task_run_run_idx on workflow.task_run (workflow_run_id);
 comment on table workflow.task_run is 'Tasks of a step: the same life as a step, without a place in the graph and the roll-up.';
 
 -- Evidence of runs ----------------------------------------------------------------------------------------------------------------
@@ -451,6 +452,7 @@ create table workflow.wait (
   constraint wait_resolved_with_proof check ((resolved_at is null) = (proof is null) and (resolved_at is null) = (resolved_by is null))
 );
 create index wait_open_idx on workflow.wait (run_id) where resolved_at is null;
+create index wait_run_idx on workflow.wait (workflow_run_id) where resolved_at is null;
 create index wait_subject_idx on workflow.wait (subject_kind, subject_ref) where resolved_at is null and subject_ref is not null;
 comment on table workflow.wait is 'What a step or task waits for, one row each, with the proof that it came. A call-back is known by the digest of its token only.';
 

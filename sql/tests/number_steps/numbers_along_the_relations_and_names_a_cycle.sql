@@ -10,4 +10,4 @@ $$;
 select t.equal(pg_temp.numbered('a b c', 'a>b b>c'), '{1,2,3}'), t.equal(pg_temp.numbered('a c b', 'a>b b>c'), '{1,3,2}'),
        t.equal(pg_temp.numbered('a b c d', 'a>b a>c b>d c>d'), '{1,2,3,4}');
 select t.equal(pg_temp.numbered('a b c', 'a>b b>c c>b'), '{1,0,0} | b>c>b'), t.equal(pg_temp.numbered('a b', 'a>b b>b'), '{1,0} | b>b');
-select t.equal(pg_temp.numbered('a b c', 'a>b'), '{1,3,2} | c'), t.equal(pg_temp.numbered('a b c', 'a>b', 'a c'), '{1,3,2}');
+select t.equal(pg_temp.numbered('c b a d', 'a>b'), '{1,3,2,4} | b,a,d'), t.equal(pg_temp.numbered('a b c', 'a>b'), '{1,2,3} | c'), t.equal(pg_temp.numbered('a b c', 'a>b', 'a c'), '{1,2,3}');
