@@ -5,6 +5,7 @@ mod ground;
 mod held;
 mod layout;
 mod units;
+mod workflows;
 mod workload;
 
 use std::path::{Path, PathBuf};
@@ -39,6 +40,9 @@ struct Arguments {
     /// Measure only the admission of rows.
     #[arg(long)]
     births_only: bool,
+    /// Measure only the moves of steps in long and short runs of workflows.
+    #[arg(long)]
+    workflows_only: bool,
     /// Measure only the queue under a snapshot that is held for so many seconds.
     #[arg(long, value_name = "SECONDS")]
     held_only: Option<u64>,
@@ -122,6 +126,10 @@ async fn main() -> Result<()> {
     if arguments.births_only {
         let figures = births::measure(&server, arguments.rounds).await?;
         return keep(&arguments.json.with_file_name("births.json"), &figures);
+    }
+    if arguments.workflows_only {
+        let figures = workflows::measure(&server, arguments.rounds.max(20)).await?;
+        return keep(&arguments.json.with_file_name("workflows.json"), &figures);
     }
     let units = units::measure(&server, arguments.rounds).await?;
     if arguments.units_only {

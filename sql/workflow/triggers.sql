@@ -79,9 +79,10 @@ begin
 end
 $evidence$;
 
--- What was waited for comes once, and a correction ends once.
+-- What was waited for comes once, and a correction ends once. A call-back may come before the wait for it is on record, which then opens it.
 create or replace trigger comes_once before update on workflow.wait
-  for each row when (old.resolved_at is not null) execute function internal.refuse_direct_write('RS016');
+  for each row when (old.resolved_at is not null and (old.opened or (old.resolved_at, old.resolved_by, old.proof::text) is distinct from (new.resolved_at, new.resolved_by, new.proof::text)))
+  execute function internal.refuse_direct_write('RS016');
 alter table workflow.wait enable always trigger comes_once;
 create or replace trigger ends_once before update on workflow.step_run_correction_cycle
   for each row when (old.completed_at is not null) execute function internal.refuse_direct_write('RS016');

@@ -130,7 +130,7 @@ pub(crate) struct List {
 }
 
 /// A number with s, m, h or d behind it.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "a duration is a number with s, m, h or d behind it, such as 12h".to_owned();
     let unit = text.chars().last().ok_or_else(wrong)?;
     let seconds = match unit {

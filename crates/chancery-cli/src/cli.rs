@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, birth, cutter, db, demo, doc, doctor, kb, key, machine, manual,
-    principal, queue, relay, run, serve, worker,
+    principal, proposal, queue, relay, run, serve, step, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\
@@ -111,6 +111,18 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery run start --machine purchase_approval --data '{\"amount\": 900}' --as alice"
     )]
     Run(run::Command),
+    /// Workflows: propose, approve and merge definitions; start runs and see where they stand
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery workflow start contract_review --input '{\"value\": 900}' --as alice"
+    )]
+    Workflow(workflow::Command),
+    /// Steps and tasks of workflows: claim, wait, block, complete, and the rest
+    #[command(subcommand, after_help = "Example:\n  $ chancery step claim 0197… draft --as alice")]
+    Step(step::Command),
+    /// Proposals that are not about workflows: propose, approve, carry out
+    #[command(subcommand, after_help = "Example:\n  $ chancery proposal list --state review")]
+    Proposal(proposal::Command),
     /// Approvals: ask for one, vote, see where it stands
     #[command(
         subcommand,
@@ -178,6 +190,9 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
         Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
         Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
+        Command::Workflow(command) => Box::pin(workflow::dispatch(context, command)).await,
+        Command::Step(command) => Box::pin(step::dispatch(context, command)).await,
+        Command::Proposal(command) => Box::pin(proposal::dispatch(context, command)).await,
         Command::Approval(command) => Box::pin(approval::dispatch(context, command)).await,
         Command::Kb(command) => Box::pin(kb::dispatch(context, command)).await,
         Command::Doc(command) => Box::pin(doc::dispatch(context, command)).await,

@@ -21,16 +21,20 @@ mod machine;
 mod manual;
 mod orchestrate;
 mod principal;
+mod proposal;
 mod queue;
 mod relay;
 mod run;
 mod serve;
+mod step;
 mod worker;
+mod workflow;
 
 mod acting;
 mod address;
 mod document;
 mod entry;
+mod saying;
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;

@@ -29,7 +29,7 @@ Example:
 
 /// Connections for requests, and for the loops: a crowd of the one must not starve the other.
 const FOR_REQUESTS: u32 = 12;
-const FOR_LOOPS: u32 = 4;
+const FOR_LOOPS: u32 = 6;
 
 #[derive(Debug, Args)]
 pub(crate) struct Serve {

@@ -14,6 +14,7 @@ pub mod orchestrator;
 pub mod queue;
 pub mod registry;
 pub mod run;
+pub mod workflow;
 
 mod error;
 

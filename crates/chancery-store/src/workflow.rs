@@ -9,10 +9,15 @@ use crate::{Error, Store};
 
 mod loops;
 mod proposals;
+mod reads;
 mod work;
 
 pub use loops::{Fired, Turn};
 pub use proposals::{Act, ChangeReport, NewProposal, ProposalReport, Proposed};
+pub use reads::{
+    ChangeRow, Listing, LoggedMove, ProposalRow, SnapshotRow, VersionRow, WaitRow, Way, WorkRow,
+    WorkflowRow, WorkflowRunRow,
+};
 pub use work::{Assignment, Extended, Lease, Resolved, Severity, WorkCall, WorkReport};
 
 /// A run that is to begin.

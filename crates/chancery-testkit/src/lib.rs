@@ -7,6 +7,7 @@ pub mod flows;
 mod hand;
 mod machines;
 mod waiting;
+pub mod workflows;
 
 pub use cluster::TestCluster;
 pub use database::TestDb;

@@ -10,15 +10,15 @@ use serde_json::{Value, json};
 use crate::place::{Place, run_it};
 
 /// A host at work; killed with the value.
-struct Host {
+pub(crate) struct Host {
     child: Child,
-    url: String,
+    pub(crate) url: String,
     token: String,
     agent: ureq::Agent,
 }
 
 impl Host {
-    fn start(place: &Place) -> Self {
+    pub(crate) fn start(place: &Place) -> Self {
         let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a host");
@@ -63,7 +63,7 @@ impl Host {
     }
 
     /// Asks it to end; answers what it said meanwhile.
-    fn ends_well(mut self) -> String {
+    pub(crate) fn ends_well(mut self) -> String {
         let asked = Instant::now();
         self.signal("-TERM");
         assert!(self.child.wait().expect("it ends").success(), "asked to end, it ends well");
@@ -91,7 +91,7 @@ fn read(answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
 }
 
 /// Asks until the answer is yes; how long it took.
-fn until(what: &str, mut ask: impl FnMut() -> bool) -> Duration {
+pub(crate) fn until(what: &str, mut ask: impl FnMut() -> bool) -> Duration {
     let began = Instant::now();
     while !ask() {
         assert!(began.elapsed() < Duration::from_secs(30), "gave up waiting until {what}");

@@ -5,8 +5,8 @@
 //! (`rows`), wherever these came from.
 //!
 //! Start reading at `log` (what holds for every run), then `entry` (what each move of an entry wrote), `manifest`, `lane`,
-//! `verification` and `unit`; `approval`, `kb`, `orchestrator`, `queue` and `birth` (with `policy` and `ledger`) are rooms of their
-//! own; `whole` has what only shows when everything is looked at.
+//! `verification` and `unit`; `approval`, `kb`, `orchestrator`, `queue`, `birth` (with `policy` and `ledger`) and `workflow`
+//! (with `version`, `proposal` and `work`) are rooms of their own; `whole` has what only shows when everything is looked at.
 //!
 //! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
 //! transitions there are by the machine file in the binary; the audited database is asked for columns, and for nothing else.
@@ -32,7 +32,12 @@ mod kb;
 mod ledger;
 mod orchestrator;
 mod policy;
+mod proposal;
 mod queue;
+mod span;
+mod version;
+mod work;
+mod workflow;
 
 mod bundle;
 mod whole;

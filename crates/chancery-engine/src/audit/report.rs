@@ -42,8 +42,8 @@ pub struct KeyUse {
 /// What was looked at and what did not fit.
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Report {
-    /// Runs of custom machines and of the orchestrator, jobs that the log knows and their replays, findings, permits and what was
-    /// handed to governance.
+    /// Runs of custom machines and of the orchestrator, jobs that the log knows and their replays, findings, permits, what was
+    /// handed to governance, runs of workflows with their steps and tasks, and proposals.
     pub runs: u64,
     /// Entries of the cutter.
     pub entries: u64,

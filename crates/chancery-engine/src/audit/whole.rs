@@ -11,7 +11,7 @@ use super::report::{Mismatch, Report};
 use super::rows::{Row, Rows, Source, run_units, swept_by};
 use super::signers::Signers;
 use super::table;
-use super::{approval, birth, kb, orchestrator, queue};
+use super::{approval, birth, kb, orchestrator, queue, workflow};
 use crate::Error;
 
 /// What is held in memory at once: so many entries, units and bytes of sources, or one entry that has more.
@@ -42,6 +42,9 @@ const PARENTS: &[(&str, &str, &str, &str)] = &[
     (table::ORCHESTRATED, "source_version_id", table::SOURCE, "source_version_id"),
     (table::REPLAY, "job_id", table::DEAD_LETTER, "job_id"),
     (table::CANDIDATE, "birth_id", table::BIRTH, "birth_id"),
+    (table::WORKFLOW, "change_request_id", table::CHANGE, "change_request_id"),
+    (table::CHANGE_REVISION, "change_request_id", table::CHANGE, "change_request_id"),
+    (table::USAGE, "proposal_id", table::PROPOSAL, "proposal_id"),
 ];
 
 /// What the entries say about things that several of them share.
@@ -87,6 +90,7 @@ pub(super) async fn verify(
     let mut used = orchestrator::verify(&mut source, signers, report, progress).await?;
     used.extend(queue::verify(&mut source, signers, report, progress).await?);
     used.extend(birth::verify(&mut source, signers, report, progress).await?);
+    used.extend(workflow::verify(&mut source, signers, report, progress).await?);
     approval::verify(&mut source, &used, signers, report, progress).await?;
     kb::verify(&mut source, signers, report, progress).await?;
     let (snapshot, shapes) = source.reader();

@@ -1,4 +1,4 @@
-//! The loops of the product: what must be done again and again, by one process at a time.
+//! The loops of the product: what must be done again and again, most of it by one process at a time.
 //!
 //! Who leads a loop is a lease in the database (`queue.loop_lease`), decided by the database's time. A leader renews it while it
 //! works. One that is killed or stopped does not, and another process leads when the time is over: within eight seconds, and at
@@ -9,6 +9,7 @@
 
 mod board;
 mod table;
+mod workflow;
 
 pub use board::{Board, LoopState, Tick};
 pub use table::{Done, LOOPS, Loop, Pass};
@@ -133,7 +134,9 @@ impl Runner {
     /// Asks for the lease when it is time to, and does a pass when it is time to.
     async fn turn(&mut self) -> Result<Option<Tick>, Error> {
         let mut tick = None;
-        if self.ask_at <= Instant::now() || (self.leads_until.is_some() && !self.leads()) {
+        if !self.it.led {
+            // Nobody to ask.
+        } else if self.ask_at <= Instant::now() || (self.leads_until.is_some() && !self.leads()) {
             let led = self.leads();
             let asked = Instant::now();
             let lease = self
@@ -164,11 +167,15 @@ impl Runner {
     }
 
     fn leads(&self) -> bool {
-        self.leads_until.is_some_and(|until| Instant::now() < until)
+        !self.it.led || self.leads_until.is_some_and(|until| Instant::now() < until)
     }
 
     fn until_next(&self) -> Duration {
-        let next = if self.leads() { self.ask_at.min(self.pass_at) } else { self.ask_at };
+        let next = match (self.it.led, self.leads()) {
+            (false, _) => self.pass_at,
+            (true, true) => self.ask_at.min(self.pass_at),
+            (true, false) => self.ask_at,
+        };
         next.saturating_duration_since(Instant::now())
     }
 
@@ -187,16 +194,20 @@ impl Runner {
     }
 
     async fn give_up(&self) {
-        if self.leads_until.is_none() {
+        if self.it.led && self.leads_until.is_none() {
             return;
         }
         let end = async {
             if self.leads() {
+                // Another host that does the loop as well is missed again from its next beat on.
                 self.pulse.end().await?;
             }
-            self.store.fn_loop_lease(self.it.name, &self.holder, 0, SERVICE).await
+            if !self.it.led {
+                return Ok(());
+            }
+            self.store.fn_loop_lease(self.it.name, &self.holder, 0, SERVICE).await.map(drop)
         };
-        if !matches!(tokio::time::timeout(FAREWELL, end).await, Ok(Ok(_))) {
+        if !matches!(tokio::time::timeout(FAREWELL, end).await, Ok(Ok(()))) {
             // It runs out by itself.
             tracing::debug!(loop.name = self.it.name, "the lease could not be given up");
         }

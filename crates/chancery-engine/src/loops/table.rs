@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use chancery_store::{Error, Store};
 
-use super::SERVICE;
+use super::{SERVICE, workflow};
 
 /// What a pass did.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,7 +17,7 @@ pub struct Done {
 }
 
 impl Done {
-    fn now(detail: String) -> Self {
+    pub(super) fn now(detail: String) -> Self {
         Self { detail, more: false }
     }
 }
@@ -29,6 +29,8 @@ pub type Pass<'a> = Pin<Box<dyn Future<Output = Result<Done, Error>> + Send + 'a
 #[derive(Debug, Clone, Copy)]
 pub struct Loop {
     pub name: &'static str,
+    /// One process at a time does it; otherwise every process does.
+    pub led: bool,
     /// From the end of a pass to the next one.
     pub every: Duration,
     pub pass: for<'a> fn(&'a Store) -> Pass<'a>,
@@ -36,16 +38,30 @@ pub struct Loop {
 
 /// Every loop. To add one, write its pass below and its line here.
 pub const LOOPS: &[Loop] = &[
-    Loop { name: "sequencer", every: millis(150), pass: |store| Box::pin(sequence(store)) },
-    Loop { name: "lease_expiry", every: millis(1000), pass: |store| Box::pin(expire(store)) },
-    Loop { name: "partitions", every: hours(1), pass: |store| Box::pin(partitions(store)) },
-    Loop { name: "retention", every: hours(1), pass: |store| Box::pin(retention(store)) },
-    Loop { name: "silent_workers", every: millis(5_000), pass: |store| Box::pin(silent(store)) },
-    Loop { name: "event_lag", every: millis(60_000), pass: |store| Box::pin(lag(store)) },
-    Loop { name: "pending_events", every: millis(10_000), pass: |store| Box::pin(pending(store)) },
-    Loop { name: "birth_watchdog", every: millis(5_000), pass: |store| Box::pin(watchdog(store)) },
-    Loop { name: "birth_handoff", every: millis(1_000), pass: |store| Box::pin(handoff(store)) },
+    led("sequencer", millis(150), |store| Box::pin(sequence(store))),
+    led("lease_expiry", millis(1000), |store| Box::pin(expire(store))),
+    led("partitions", hours(1), |store| Box::pin(partitions(store))),
+    led("retention", hours(1), |store| Box::pin(retention(store))),
+    led("silent_workers", millis(5_000), |store| Box::pin(silent(store))),
+    led("event_lag", millis(60_000), |store| Box::pin(lag(store))),
+    led("pending_events", millis(10_000), |store| Box::pin(pending(store))),
+    led("birth_watchdog", millis(5_000), |store| Box::pin(watchdog(store))),
+    led("birth_handoff", millis(1_000), |store| Box::pin(handoff(store))),
+    led("timers", millis(1_000), |store| Box::pin(workflow::timers(store))),
+    // Every host does it. A turn takes the lock of its run and steps aside where somebody has it, so hosts share the runs between
+    // them; and when one is killed, the others do not wait for its lease to run out.
+    Loop {
+        name: "mow",
+        led: false,
+        every: millis(100),
+        pass: |store| Box::pin(workflow::mow(store)),
+    },
 ];
+
+/// A loop that one process at a time does.
+const fn led(name: &'static str, every: Duration, pass: for<'a> fn(&'a Store) -> Pass<'a>) -> Loop {
+    Loop { name, led: true, every, pass }
+}
 
 /// So many events get their position in one pass; a bound for the length of its transaction.
 const EVENTS: i32 = 10_000;

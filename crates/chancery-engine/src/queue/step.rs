@@ -139,7 +139,7 @@ async fn refused(
         Ok(now) => now,
         Err(settled) => return settled,
     };
-    let why = format!("{} {refusal}", refusal.code);
+    let why = refusal.to_string();
     let trouble = match answer {
         Ok(Outcome::Done(_)) => Trouble::bad_output(why),
         // Only work in time can wait; the next try is in time again.
@@ -148,10 +148,9 @@ async fn refused(
     };
     match report(store, lease, kind, &Err(trouble)).await {
         Ok(settled) | Err(Reported::Settled(settled)) => settled,
-        Err(Reported::Refused(refusal)) => Settled::Open(Err(Failure::for_good(format!(
-            "its report was refused: {} {refusal}",
-            refusal.code
-        )))),
+        Err(Reported::Refused(refusal)) => {
+            Settled::Open(Err(Failure::for_good(format!("its report was refused: {refusal}"))))
+        }
     }
 }
 

@@ -430,6 +430,7 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
     orchestrated(&scene.db).await;
     found(&scene.db).await;
     chancery_testkit::births::live(&scene.db).await;
+    chancery_testkit::flows::live(&scene.db).await;
     a_replay_of_a_dead_job(&scene.db).await;
 
     let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -233,7 +234,12 @@ async fn a_call_that_fails_is_tried_again_with_the_same_key() {
         scene.moves(step).await,
         "precondition_resolved step_claim executor_failure retry_attempt executor_failure retry_attempt step_complete"
     );
+}
 
+/// What is no good answer is a failure of its class.
+#[tokio::test]
+async fn a_call_that_is_answered_badly() {
+    let scene = FlowScene::new().await;
     for (name, status, body, expected) in [
         ("gone", 404, "{}", "failed permanent bad_request"),
         ("moved", 302, "{}", "failed permanent bad_request"),
@@ -248,7 +254,8 @@ async fn a_call_that_fails_is_tried_again_with_the_same_key() {
         assert_eq!(scene.state(step).await, expected, "{name}");
         assert_eq!(outside.got().len(), 1, "{name}: redirects are not followed");
     }
-    let away = Outside { url: "http://127.0.0.1:1".to_owned(), ..outside };
+    let mut away = Outside::new(&[(200, "{}")]);
+    away.url = "http://127.0.0.1:1".to_owned();
     let (_, step) = scene.flow.one_step("away", &call(&away, json!({}))).await;
     scene.work("http", http(&away)).await;
     assert_eq!(scene.state(step).await, "failed transient unavailable");
@@ -315,34 +322,40 @@ async fn a_call_back_before_the_wait_is_not_lost() {
     );
 }
 
-/// A worker that was lost after it had called: the next one expects the same call-back, because who was called may know only that.
-#[tokio::test]
+/// A worker that lost its lease after it had called: its wait is refused, and the next worker's call expects the same call-back, because
+/// who was called may know only that.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_call_that_is_repeated_expects_the_same_call_back() {
-    let scene = FlowScene::new().await;
-    let outside = Outside::new(&[(202, "")]);
+    let scene = Arc::new(FlowScene::new().await);
+    let (there, handle) = (Arc::clone(&scene), tokio::runtime::Handle::current());
+    let calls = AtomicU32::new(0);
+    let outside = Outside::that(
+        &[(202, "")],
+        Box::new(move |_| {
+            if calls.fetch_add(1, Ordering::Relaxed) == 0 {
+                handle.block_on(async {
+                    there.later("1 hour").await;
+                    there.store.fn_leases_expire("chancery").await.expect("expired");
+                });
+            }
+        }),
+    );
     let (_, step) =
         scene.flow.one_step("twice", &call(&outside, json!({ "callback": true }))).await;
-    let leased = scene.store.fn_job_claim("http", 1, "lost", "chancery").await.expect("a claim");
-    let lease = Lease {
-        job_id: leased[0].job_id,
-        lease_no: leased[0].lease_no,
-        worker: "lost",
-        principal: "chancery",
-    };
-    scene.store.fn_work_begin(lease).await.expect("begun");
-    scene.later("1 hour").await;
-    scene.store.fn_leases_expire("chancery").await.expect("expired");
+    let tally = scene.work("http", http(&outside)).await;
+    assert_eq!((tally.late, tally.succeeded), (1, 0), "{tally:?}");
+    let first = token(&outside);
+    assert_eq!(scene.state(step).await, "in_progress", "a late report moves nothing");
+
     scene.later("2 hours").await;
     scene.work("http", http(&outside)).await;
-    let first = token(&outside);
+    assert_eq!(outside.got().len(), 2);
+    assert_eq!(token(&outside), first);
     assert_eq!(scene.state(step).await, "waiting");
-
-    // The step is as it was: a repetition of the same try makes the same token.
-    let same = Outside::new(&[(202, "")]);
-    let (_, other) = scene.flow.one_step("other", &call(&same, json!({ "callback": true }))).await;
-    scene.work("http", http(&same)).await;
-    assert_ne!(token(&same), first, "another step has another one");
-    assert_eq!(scene.state(other).await, "waiting");
+    let taken = scene.store.fn_callback(&Sha256::digest(first.as_bytes()), &json!({})).await;
+    assert_eq!(taken.expect("taken")["resumed"], true);
+    scene.work("http", http(&outside)).await;
+    assert_eq!(scene.state(step).await, "completed");
 }
 
 /// A worker that was stopped and comes back late is refused; the step is done once, by the other one.

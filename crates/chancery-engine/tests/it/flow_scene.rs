@@ -1,7 +1,7 @@
 //! Workflows of one step, and workers of this process that do it.
 
 use std::collections::VecDeque;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{BufReader, Write as _};
 use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;

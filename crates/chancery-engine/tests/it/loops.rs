@@ -75,6 +75,7 @@ async fn a_lease_that_ran_out_is_seen_without_a_claim() {
 static TRIES: AtomicU32 = AtomicU32::new(0);
 static FLAKY: [Loop; 1] = [Loop {
     name: "flaky",
+    led: true,
     every: Duration::from_millis(10),
     pass: |store| Box::pin(flaky(store)),
 }];

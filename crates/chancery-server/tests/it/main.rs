@@ -4,3 +4,4 @@ mod bad_input;
 mod leases;
 mod probes;
 mod scene;
+mod work;

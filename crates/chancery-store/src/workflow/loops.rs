@@ -7,6 +7,10 @@ use uuid::Uuid;
 use crate::fsm::decode;
 use crate::{Error, Store};
 
+/// A condition is data that somebody proposed, and nobody can tell beforehand how long it runs. What a loop does ends after so long,
+/// with SQLSTATE 57014 and nothing done; it waits for somebody else's lock for less, which ends as a conflict.
+const BOUNDED: &str = "begin isolation level read committed; set local statement_timeout = '5s'; set local lock_timeout = '2s'";
+
 /// What one turn of the loop did in one run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Turn {
@@ -49,13 +53,15 @@ impl Store {
     /// One turn in one run.
     ///
     /// # Errors
-    /// The database's refusal.
+    /// The database's refusal, or that it took too long.
     pub async fn fn_mow_turn(&self, workflow_run_id: Uuid, principal: &str) -> Result<Turn, Error> {
+        let mut within = self.pool.begin_with(BOUNDED).await?;
         let answer: Value = sqlx::query_scalar("select workflow.fn_mow_turn($1, $2)")
             .bind(workflow_run_id)
             .bind(principal)
-            .fetch_one(&self.pool)
+            .fetch_one(&mut *within)
             .await?;
+        within.commit().await?;
         decode(answer)
     }
 
@@ -93,13 +99,15 @@ impl Store {
     /// Does what a timer is for.
     ///
     /// # Errors
-    /// The database's refusal.
+    /// The database's refusal, or that it took too long.
     pub async fn fn_timer_fire(&self, timer_id: Uuid, principal: &str) -> Result<Fired, Error> {
+        let mut within = self.pool.begin_with(BOUNDED).await?;
         let answer: Value = sqlx::query_scalar("select workflow.fn_timer_fire($1, $2)")
             .bind(timer_id)
             .bind(principal)
-            .fetch_one(&self.pool)
+            .fetch_one(&mut *within)
             .await?;
+        within.commit().await?;
         decode(answer)
     }
 

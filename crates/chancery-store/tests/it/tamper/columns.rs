@@ -21,8 +21,8 @@ async fn every_way_of_an_entry_replays() {
     assert_eq!(report.mismatches, []);
     let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
     let known: BTreeSet<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
-    // Runs, findings, jobs and what is born elsewhere than in a cut have scenes of their own, in orchestrator_audit.rs, governance.rs,
-    // queue_audit.rs and birth_audit.rs.
+    // Runs, findings, jobs, what is born elsewhere than in a cut, workflows and proposals have scenes of their own: in
+    // orchestrator_audit.rs, governance.rs, queue_audit.rs and birth_audit.rs, and in workflow_audit.rs of the engine.
     let elsewhere = BTreeSet::from([
         "orchestrator.run",
         "orchestrator.backup_key",
@@ -33,6 +33,16 @@ async fn every_way_of_an_entry_replays() {
         "birth.break_glass",
         "governance.governance_candidate_state",
         "iu.dot_iu_command_run",
+        "workflow.workflow_version",
+        "workflow.workflow_change_requests",
+        "workflow.change_revision",
+        "workflow.workflow_run",
+        "workflow.step_run_snapshot",
+        "workflow.step_run_correction_cycle",
+        "workflow.step_decision",
+        "workflow.wait",
+        "governance.proposal",
+        "governance.iu_usage_evidence",
     ]);
     assert_eq!(tables, &known - &elsewhere, "every other table of evidence has rows here");
     for (table, rows) in &report.evidence {

@@ -1,0 +1,3 @@
+//! Tests that need a process of the kit beside them.
+
+mod flow_kills;
