@@ -15,6 +15,6 @@ begin
   v_work := workflow.take('step', p_work.run_id);
   v_work.started_at := internal.now();
   perform workflow.act(v_work, 'in_progress', 'mow_orchestrator', 'event', 'sub_workflow_rollup',
-                       jsonb_build_object('audit_ref', 'workflow_run:' || v_id, 'sub_run', v_id, 'to', 'in_progress'), 'chancery', 'bridge:' || v_work.seq);
+                       jsonb_build_object('audit_ref', 'workflow_run:' || v_id, 'sub_run', v_id, 'to', 'in_progress'), 'chancery', 'bridge');
 end
 $$;
