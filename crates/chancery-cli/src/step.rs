@@ -120,12 +120,12 @@ pub(crate) struct Which {
     id: Uuid,
     /// With a run, the key there: STEP, or STEP/TASK
     #[arg(value_name = "KEY")]
-    key: Option<String>,
+    at: Option<String>,
 }
 
 impl Which {
     fn step(&self) -> Step {
-        match &self.key {
+        match &self.at {
             Some(key) => Step::At(self.id, key.clone()),
             None => Step::Id(self.id),
         }

@@ -207,9 +207,9 @@ pub(crate) struct Status {
     /// In the list, only runs of this workflow
     #[arg(long, value_name = "NAME", conflicts_with = "run")]
     workflow: Option<String>,
-    /// In the list, only runs in this state, such as in_progress
-    #[arg(long, value_name = "STATE", conflicts_with = "run")]
-    state: Option<String>,
+    /// In the list, only runs in this state, such as paused; open for all that are not over, all for all
+    #[arg(long, value_name = "STATE", default_value = "open", conflicts_with = "run")]
+    state: String,
     /// In the list, how many at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
@@ -403,7 +403,8 @@ fn told_run(context: &mut Context, report: &RunReport, word: &str) -> Result<Out
 async fn status(context: &mut Context, args: Status) -> Result<Outcome, Failure> {
     let store = reader(context).await?;
     let Some(run) = args.run else {
-        let listing = Listing { name: args.workflow, state: args.state, limit: args.limit };
+        let state = Some(args.state).filter(|state| state != "all");
+        let listing = Listing { name: args.workflow, state, limit: args.limit };
         return look::runs(context, &store, &listing).await;
     };
     let status = engine::status(&store, run).await?;

@@ -163,12 +163,16 @@ pub(super) async fn runs(
             format!("{} {}", run.workflow, run.version),
             run.state_code.clone(),
             run.rollup_state_code.clone(),
+            match (&run.decisive_step, &run.decisive_state_code) {
+                (Some(step), Some(state)) => format!("{step} is {state}"),
+                _ => String::new(),
+            },
             format!("{} of {}", run.completed_count, run.mandatory_count),
             run.started_by.clone(),
             time(&run.created_at),
         ]
     };
-    let header = ["run", "workflow", "state", "colour", "steps", "started by", "at"];
+    let header = ["run", "workflow", "state", "colour", "why", "steps", "started by", "at"];
     context.out.answer(&runs, || table(&header, runs.iter().map(row)))?;
     Ok(Outcome::Done)
 }

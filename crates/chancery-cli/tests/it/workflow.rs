@@ -2,12 +2,12 @@
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::{Child, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::place::Place;
+use crate::place::{Place, run_it};
 
 /// A host or a worker at work; killed with the value.
 struct Running(Child);
@@ -33,11 +33,12 @@ impl Drop for Running {
     }
 }
 
-const PEOPLE: [(&str, &str, &[&str]); 4] = [
+const PEOPLE: [(&str, &str, &[&str]); 5] = [
     ("alice", "human", &["pic_human"]),
     ("bob", "human", &["pic_human", "task_pic_human", "reviewer"]),
     ("carol", "human", &["pic_human", "sovereign"]),
     ("erin", "human", &["escalation_handler"]),
+    ("frank", "human", &["sovereign"]),
 ];
 
 /// A place with people, a host that drives runs, and a worker for what needs nobody.
@@ -59,7 +60,15 @@ impl Scene {
             place.done(&args);
             place.done(&["key", "new", name]);
         }
-        place.done(&["principal", "add", "dora", "--kind", "agent", "--class", "executor_worker"]);
+        place.done(&[
+            "principal",
+            "add",
+            "dora",
+            "--kind",
+            "service",
+            "--class",
+            "executor_worker",
+        ]);
         place.done(&["key", "new", "dora"]);
         let host = Running::start(&place, &["serve", "--listen", ":0", "--json"]);
         let mut worker = place.command(&["worker", "--class", "noop", "--as", "dora"]);
@@ -322,7 +331,7 @@ fn a_run_is_held_mended_and_called_off() {
     );
 
     // On hold.
-    place.refused("RS005", &["workflow", "pause", &run, "--as", "alice"]);
+    place.refused("RS004", &["workflow", "pause", &run, "--as", "alice"]);
     assert_eq!(
         scene.word(&["workflow", "pause", &run, "--reason", "a holiday", "--as", "bob"]),
         "paused"
@@ -450,7 +459,7 @@ fn a_run_is_held_mended_and_called_off() {
     let first = scene.word(&["workflow", "propose", &one, "--as", "alice"]);
     let second = scene.word(&["workflow", "propose", &two, "--as", "carol"]);
     for (change, writer, voters) in
-        [(&first, "alice", ["bob", "carol"]), (&second, "carol", ["bob", "alice"])]
+        [(&first, "alice", ["bob", "carol"]), (&second, "carol", ["bob", "frank"])]
     {
         place.done(&["workflow", "submit", change, "--as", writer]);
         for voter in voters {
@@ -513,4 +522,42 @@ fn approve(scene: &Scene, approval: &str) {
         }
     }
     assert_eq!(scene.place.json(&["approval", "show", approval])["state"], "approved");
+}
+
+/// The walk of the page, run by a shell from top to bottom, ends as it says.
+#[test]
+fn the_page_about_runs_works_as_written() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let page =
+        std::fs::read_to_string(root.join("docs/how-to/run-a-workflow.md")).expect("the page");
+    let marked = page.split("<!-- test: workflow -->\n```sh\n").skip(1);
+    let blocks: Vec<&str> =
+        marked.map(|rest| rest.split_once("\n```").expect("it ends").0).collect();
+    assert!(blocks.len() > 5, "the walk is marked");
+    let place = Place::new();
+    // Whatever becomes of the walk, the host and the worker end with it.
+    let script = format!("trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n{}", blocks.join("\n"));
+    let script = place.file("walk.sh", &script);
+    let binaries = Path::new(env!("CARGO_BIN_EXE_chancery")).parent().expect("a folder").to_owned();
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(binaries).chain(std::env::split_paths(&path)));
+    // A step that never comes would be waited for until the end of days.
+    let mut bash = Command::new("timeout");
+    bash.args(["180", "bash", "-euo", "pipefail", "-m", &script])
+        .current_dir(root)
+        .stdin(Stdio::null());
+    for variable in ["DATABASE_URL", "CHANCERY_PRINCIPAL"] {
+        bash.env_remove(variable);
+    }
+    bash.env("CHANCERY_HOME", place.path()).env("PATH", path.expect("a path"));
+    let said = run_it(&mut bash).ends_with(0);
+    for shown in [
+        "\n+ step legal\n",
+        "yellow: sign is waiting (waiting_human)",
+        "  run  completed",
+        "everything fits",
+    ] {
+        assert!(said.stdout.contains(shown), "{shown}: {said:?}");
+    }
+    assert!(said.stderr.contains("refused RW008"), "{said:?}");
 }

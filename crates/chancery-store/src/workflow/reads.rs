@@ -103,6 +103,7 @@ pub struct WorkflowRunRow {
     pub mandatory_count: i32,
     pub completed_count: i32,
     pub decisive_step_run_id: Option<Uuid>,
+    pub decisive_step: Option<String>,
     pub decisive_state_code: Option<String>,
     pub frozen_at: Option<String>,
 }
@@ -253,7 +254,9 @@ macro_rules! version {
 macro_rules! run {
     ($rest:literal) => {
         concat!(
-            "select to_jsonb(r) || jsonb_build_object('version', v.version, 'inputs', r.inputs::jsonb)
+            "select to_jsonb(r) || jsonb_build_object(
+         'version', v.version, 'inputs', r.inputs::jsonb,
+         'decisive_step', (select s.step_key from workflow.v_step_run s where s.step_run_id = r.decisive_step_run_id))
     from workflow.v_workflow_run r join workflow.v_workflow_version v using (workflow_def_id) ",
             $rest
         )
@@ -379,13 +382,13 @@ impl Store {
         .await?)
     }
 
-    /// Runs of workflows, the newest first; those of sub-workflows are among them.
+    /// Runs of workflows, the newest first; those of sub-workflows are among them. The state `open` is that of all that are not over.
     ///
     /// # Errors
     /// When there is no answer.
     pub async fn workflow_runs(&self, listing: &Listing) -> Result<Vec<WorkflowRunRow>, Error> {
         self.listed(
-            run!("where ($1::text is null or r.workflow = $1) and ($2::text is null or r.state_code = $2)
+            run!("where ($1::text is null or r.workflow = $1) and ($2::text is null or r.state_code = $2 or ($2 = 'open' and r.state_code in ('not_started', 'in_progress', 'paused')))
                   order by r.created_at desc, r.workflow_run_id limit $3"),
             listing,
         )
