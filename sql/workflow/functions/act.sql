@@ -31,6 +31,10 @@ begin
     if p_to in ('completed', 'cancelled') or p_trigger_ref = 'branch_not_taken' then
       insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'decided', p_work.run_id);
     end if;
+    if v_was_state = 'completed' then
+      -- What is opened again is unfinished again.
+      perform workflow.want_critical_path(p_work.workflow_run_id);
+    end if;
   elsif p_to = 'completed' then
     -- A step that follows a sub-workflow may have waited for this task alone.
     insert into workflow.agenda (workflow_run_id, cause, run_id)
