@@ -9,7 +9,7 @@ begin
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
   if v_run.state_code = 'in_progress' and workflow.is_complete(p_workflow_run_id) then
     perform workflow.move_run(p_workflow_run_id, 'in_progress', 'completed', 'system', 'condition_resolved', 'all_mandatory_steps_completed',
-                              jsonb_build_object('audit_ref', 'rollup', 'mandatory', v_run.mandatory_count, 'completed', v_run.completed_count), 'chancery', 'complete',
+                              jsonb_build_object('audit_ref', 'rollup', 'mandatory', v_run.mandatory_count, 'completed', v_run.completed_count), 'chancery', 'chancery:complete',
                               null, null, null);
     if v_run.parent_step_run_id is not null then
       perform workflow.tell_parent(v_run.parent_step_run_id);

@@ -22,7 +22,7 @@ begin
   v_work := workflow.take('step', p_step_run_id);
   if v_way = 'skip' then
     v_work.skipped := true;
-    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'skip');
+    perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'chancery:skip');
     return;
   end if;
   if not workflow.precondition_holds(v_work) then
@@ -31,7 +31,7 @@ begin
   end if;
   v_work.pic_id := workflow.pic_of(v_work);
   v_work.deadline := internal.now() + v_def.deadline;
-  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'ready');
+  perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'chancery:ready');
   if v_def.has_tasks then
     perform workflow.make_tasks(v_work);
   end if;

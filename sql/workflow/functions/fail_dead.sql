@@ -9,7 +9,7 @@ begin
   if v_work.state_code in ('in_progress', 'overdue') then
     perform workflow.call(v_work, 'executor_failure', jsonb_build_object(
       'classification', 'permanent', 'failure_class', 'attempts_exhausted', 'audit_ref', 'dead_letter:' || v_work.run_id || '/' || v_work.work_no),
-      null, 'chancery', 'executor_worker', 'dead:' || v_work.work_no || ':' || v_work.seq);
+      null, 'chancery', 'executor_worker', 'chancery:dead:' || v_work.work_no || ':' || v_work.seq);
   end if;
   return 1;
 end

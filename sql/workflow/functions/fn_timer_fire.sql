@@ -40,7 +40,7 @@ begin
     v_done := 'severity';
   elsif v_work.state_code = 'in_progress' and v_work.executor_class_ref <> 'sub_workflow' then
     v_work.overdue_first_at := coalesce(v_work.overdue_first_at, internal.now());
-    perform workflow.act(v_work, 'overdue', 'system', 'timer', 'deadline_passed', jsonb_build_object('timer', p_timer_id), 'chancery', 'overdue:' || v_work.seq);
+    perform workflow.act(v_work, 'overdue', 'system', 'timer', 'deadline_passed', jsonb_build_object('timer', p_timer_id), 'chancery', 'chancery:overdue:' || v_work.seq);
     v_done := 'overdue';
   elsif v_work.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'failed') then
     -- So does a step that stands for a sub-workflow: it follows that run and nothing else.

@@ -38,7 +38,7 @@ begin
       v_evidence := v_evidence || '{"facets": ["waiting_dependency"]}';
       v_work.event_facts := '{"waiting_facet": "waiting_dependency"}';
     end if;
-    perform workflow.act(v_work, v_to, 'mow_orchestrator', 'event', 'sub_workflow_rollup', v_evidence, 'chancery', 'bridge:' || v_work.seq, null, v_artefacts);
+    perform workflow.act(v_work, v_to, 'mow_orchestrator', 'event', 'sub_workflow_rollup', v_evidence, 'chancery', 'chancery:bridge:' || v_work.seq, null, v_artefacts);
     v_moved := v_moved + 1;
   end loop;
   return v_moved + 1;

@@ -69,7 +69,7 @@ begin
   select h.log_id, v_at, v_edge.emitted_event_type, 'step', h.step_run_id, 1, 'chancery', v_trace, v_correlation, '{}'
     from hashed h where v_edge.emitted_event_type is not null order by h.step_no;
 
-  v_report := fsm.move(p_workflow_run_id, 'workflow_run', v_run_machine.initial_state, 'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', '{}', 'chancery', 'start',
+  v_report := fsm.move(p_workflow_run_id, 'workflow_run', v_run_machine.initial_state, 'in_progress', 'mow_orchestrator', 'rpc', 'workflow_start', '{}', 'chancery', 'chancery:start',
                        null, null, null, null);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');

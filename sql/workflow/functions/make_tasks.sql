@@ -29,11 +29,11 @@ begin
     if workflow.precondition_holds(v_work) then
       v_work.pic_id := workflow.pic_of(v_work);
       v_work.deadline := v_now + v_def.deadline;
-      perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'ready');
+      perform workflow.act(v_work, 'ready', 'mow_orchestrator', 'condition_resolved', 'precondition_resolved', '{}', 'chancery', 'chancery:ready');
       perform workflow.make_job('task', v_id);
     else
       v_work.skipped := true;
-      perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'skip');
+      perform workflow.act(v_work, 'not_started', 'mow_orchestrator', 'condition_resolved', 'branch_not_taken', '{}', 'chancery', 'chancery:skip');
     end if;
   end loop;
 end

@@ -14,7 +14,7 @@ begin
     v_work, 'in_progress', 'system', 'event', 'facet_resolved',
     jsonb_build_object('waits', (select coalesce(jsonb_agg(w.wait_id order by w.wait_id), '[]') from workflow.wait w
                                   where w.run_id = p_run_id and w.opened and w.cycle_no = v_work.cycle_no and w.attempt = v_work.retry_count)),
-    'chancery', 'resume:' || v_work.seq);
+    'chancery', 'chancery:resume:' || v_work.seq);
   perform workflow.make_job(p_run_kind, p_run_id);
   return true;
 end
