@@ -90,7 +90,7 @@ begin
       union all
       -- PostgreSQL reads a variable and fails on it when it is asked, each time.
       select x.at, 'a path has no variables but $', x.path from path x
-       where fsm.is_jsonpath(x.path) and regexp_replace(x.path, '"(?:[^"\\]|\\.)*"', '""', 'g') ~ '\$["[:alnum:]_]'
+       where fsm.is_jsonpath(x.path) and regexp_replace(x.path, E'"(?:[^"\\\\]|\\\\.)*"', '""', 'g') ~ E'\\$["[:alnum:]_]'
       union all
       select x.at, 'outputs are named as $.outputs.STEP', x.path from path x where workflow.named_outputs(x.path) is null
       union all
