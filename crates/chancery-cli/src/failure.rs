@@ -309,6 +309,7 @@ impl From<chancery_engine::Error> for Failure {
             Error::Ambiguous(message) => Self::Usage(message),
             error @ (Error::File { .. }
             | Error::Unsound { .. }
+            | Error::Picture(_)
             | Error::Key(_)
             | Error::Untrusted { .. }
             | Error::Exhausted { .. }) => Self::Failed(error.to_string()),

@@ -85,6 +85,14 @@ Example:
         #[arg(long, value_name = "N")]
         version: Option<i32>,
     },
+    /// Where the steps of a workflow, a run or a change stand on a picture, as JSON
+    #[command(after_help = "\
+A change is laid out together with the version it was written against, each step marked as added, removed or kept.
+
+Example:
+  $ chancery workflow graph contract_review
+  $ chancery workflow graph 0197… --window 1920x1080 --collapse intake")]
+    Graph(look::Graph),
     /// Start a run; prints its id
     #[command(after_help = "\
 With --id or --key a repeated command is the same run. A host (`chancery serve`) drives it.
@@ -227,6 +235,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Changes(args) => look::changes(context, args).await,
         Command::List => look::list(context).await,
         Command::Show { name, version } => look::show(context, &name, version).await,
+        Command::Graph(args) => look::graph(context, args).await,
         Command::Start(args) => start(context, args).await,
         Command::Pause(args) => run_moved(context, args.run, &args.saying, RunMove::Pause).await,
         Command::Resume(args) => run_moved(context, args.run, &args.saying, RunMove::Resume).await,

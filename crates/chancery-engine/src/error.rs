@@ -22,6 +22,9 @@ pub enum Error {
     /// The checker found something.
     #[error("{machine} does not hold together: {} finding(s)", findings.len())]
     Unsound { machine: String, findings: Vec<Finding> },
+    /// A stored definition cannot be drawn.
+    #[error("the workflow cannot be drawn: {0}")]
+    Picture(String),
     /// The keystore has no usable key.
     #[error("{0}")]
     Key(String),
@@ -50,6 +53,7 @@ impl Error {
             Self::File { .. }
             | Self::Parse { .. }
             | Self::Unsound { .. }
+            | Self::Picture(_)
             | Self::Key(_)
             | Self::Ambiguous(_)
             | Self::Untrusted { .. } => None,

@@ -7,11 +7,13 @@ use uuid::Uuid;
 use crate::fsm::{MoveReport, Signed, decode};
 use crate::{Error, Store};
 
+mod graph;
 mod loops;
 mod proposals;
 mod reads;
 mod work;
 
+pub use graph::{Definitions, Pictured};
 pub use loops::{Fired, Turn};
 pub use proposals::{Act, ChangeReport, NewProposal, ProposalReport, Proposed};
 pub use reads::{

@@ -75,6 +75,11 @@ pub(super) async fn work(
 }
 
 fn http(context: &Context, args: &Worker) -> Result<Http, Failure> {
+    if args.allow_url.is_empty() {
+        return Err(Failure::Usage(
+            "nothing may be called: name an address with --allow-url".to_owned(),
+        ));
+    }
     let home = &context.config.home;
     let reached = match &args.callback_url {
         Some(url) => {

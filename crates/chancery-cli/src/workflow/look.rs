@@ -1,11 +1,13 @@
 //! Workflows, changes and runs as people read them.
 
-use chancery_engine::workflow::Status;
+use chancery_engine::workflow::{Pictures, Status};
+use chancery_model::layout::Options;
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::workflow::{ChangeRow, Listing, VersionRow, WorkRow, WorkflowRunRow};
+use chancery_store::workflow::{ChangeRow, Listing, Pictured, VersionRow, WorkRow, WorkflowRunRow};
 use clap::Args;
 use serde_json::{Value, json};
+use uuid::Uuid;
 
 use crate::Context;
 use crate::failure::{Failure, Outcome};
@@ -24,6 +26,55 @@ pub(crate) struct Changes {
     /// How many at most
     #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(i64).range(1..=10_000))]
     limit: i64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Graph {
+    /// A workflow by its name, or a run or a change by its id
+    of: String,
+    /// Which version of the workflow [default: the newest]
+    #[arg(long, value_name = "N")]
+    version: Option<i32>,
+    /// The window that it is for, in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x800", value_parser = window)]
+    window: (u32, u32),
+    /// A category that is shown as one node; may be repeated
+    #[arg(long, value_name = "CATEGORY")]
+    collapse: Vec<String>,
+    /// Leave the lanes out
+    #[arg(long)]
+    no_lanes: bool,
+}
+
+fn window(text: &str) -> Result<(u32, u32), String> {
+    let sides = text.split_once('x').and_then(|(w, h)| Some((w.parse().ok()?, h.parse().ok()?)));
+    sides
+        .filter(|&(w, h)| (1..=100_000).contains(&w) && (1..=100_000).contains(&h))
+        .ok_or_else(|| "a width and a height such as 1280x800".to_owned())
+}
+
+pub(super) async fn graph(context: &mut Context, args: Graph) -> Result<Outcome, Failure> {
+    let store = reader(context).await?;
+    let options = Options {
+        width: args.window.0,
+        height: args.window.1,
+        lanes: !args.no_lanes,
+        collapsed: args.collapse.into_iter().collect(),
+    };
+    let pictures = Pictures::default();
+    // Names of workflows are words, so an id is never one.
+    let subjects = match Uuid::parse_str(&args.of) {
+        Ok(id) => vec![Pictured::Run(id), Pictured::Change(id)],
+        Err(_) => vec![Pictured::Version { workflow: args.of.clone(), version: args.version }],
+    };
+    for subject in &subjects {
+        if let Some(layout) = pictures.of(&store, subject, &options).await? {
+            context.out.answer(&*layout, || serde_json::to_string(&*layout).unwrap_or_default())?;
+            return Ok(Outcome::Done);
+        }
+    }
+    let facts = json!({ "kind": "workflow", "id": args.of, "version": args.version });
+    Err(refusal(&store, Code::RW001, facts).await)
 }
 
 pub(super) async fn changes(context: &mut Context, args: Changes) -> Result<Outcome, Failure> {

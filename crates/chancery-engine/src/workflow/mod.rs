@@ -5,12 +5,14 @@
 
 mod act;
 mod definition;
+mod picture;
 mod proposal;
 mod step;
 mod view;
 
 pub use act::{RunMove, Said, Start, move_run, start};
 pub use definition::{parse, read};
+pub use picture::Pictures;
 pub use proposal::{
     Asked, Kind, NewDraft, Submitted, Written, carry_out, create, merge, propose, settle, submit,
     vote, withdraw,

@@ -10,6 +10,7 @@ mod kb;
 mod loops;
 mod payloads;
 mod phases;
+mod pictures;
 mod races;
 mod refusals;
 mod retries;

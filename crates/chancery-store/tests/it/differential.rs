@@ -26,7 +26,7 @@ use self::request::{Answer, Request, id_of, label, preview_of_engine};
 use crate::shipped::{MOVERS, NAMES, Shipped, may_act};
 
 const SEED: u64 = 20_260_214;
-const COMMANDS: usize = 5_500;
+const COMMANDS: usize = 4_400;
 const STREAM: usize = 250;
 
 /// A number from the environment, or the one given.
@@ -291,6 +291,19 @@ impl Game {
         self.agree("the preview", request, &expected, &preview_of_engine(&preview));
     }
 
+    /// What was never answered so far, though this machine can answer it.
+    fn missing(&self) -> Vec<&'static str> {
+        let facets = self.shipped.machine.states.iter().any(|state| !state.facets.is_empty());
+        let audited = self.shipped.rules.iter().any(|rule| rule.audit);
+        EXPECTED
+            .into_iter()
+            .chain(audited.then_some("audit_reference_missing"))
+            .chain(facets.then_some("facet_missing"))
+            .chain((!self.proposed.is_empty()).then_some("transition_proposed"))
+            .filter(|name| !self.tally.answers.contains_key(*name))
+            .collect()
+    }
+
     /// State, seq, facet, history and events of every run, and that there are no others.
     async fn compare_rows(&mut self, model: &Model) {
         model.check_invariants().expect("the model's own invariants");
@@ -413,6 +426,11 @@ async fn check(name: &str) {
         let rest = commands - game.tally.commands;
         game.play(rest.min(STREAM)).await;
     }
+    // The seed decides which flaws are drawn: a rare one may take a few streams more.
+    let in_full = commands >= COMMANDS / NAMES.len();
+    while in_full && !game.missing().is_empty() && game.tally.commands < 4 * commands {
+        game.play(STREAM).await;
+    }
     let Tally { answers, fired, runs, in_engine, commands: asked, .. } = &game.tally;
     let rate = *asked as f64 / in_engine.as_secs_f64();
     let rows = game.shipped.rules.len() - game.proposed.len();
@@ -420,16 +438,8 @@ async fn check(name: &str) {
         "{name}: {asked} commands, {rate:.0}/s, {runs} runs, {} of {rows} rows fired\n{answers:#?}",
         fired.len()
     );
-    if commands >= COMMANDS / NAMES.len() {
-        let facets = game.shipped.machine.states.iter().any(|state| !state.facets.is_empty());
-        let audited = game.shipped.rules.iter().any(|rule| rule.audit);
-        let missing: Vec<&str> = EXPECTED
-            .into_iter()
-            .chain(audited.then_some("audit_reference_missing"))
-            .chain(facets.then_some("facet_missing"))
-            .chain((!game.proposed.is_empty()).then_some("transition_proposed"))
-            .filter(|name| !answers.contains_key(*name))
-            .collect();
+    if in_full {
+        let missing = game.missing();
         assert!(
             missing.is_empty(),
             "{name}: seed {seed} never met {missing:?}, so it proves nothing of them"

@@ -92,8 +92,10 @@ impl Yard {
     pub(crate) async fn later(&self, millis: i64) {
         let now = self.now.fetch_add(millis * 1000, Ordering::SeqCst) + millis * 1000;
         let clock = format!(
-            "create or replace function internal.now() returns timestamptz language sql as 'select internal.from_micros({now})'"
+            "create or replace function internal.now() returns timestamptz language sql as
+             $$ select timestamptz 'epoch' + interval '{now} microseconds' $$"
         );
+        // Written out: guards ask for the time as well, and their role may call little else.
         self.admin.execute(AssertSqlSafe(clock)).await.expect("the clock is one function");
     }
 

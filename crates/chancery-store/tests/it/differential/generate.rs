@@ -170,9 +170,7 @@ impl<'a> Generator<'a> {
 
     /// One thing wrong that this row can notice.
     fn flaw(&mut self, request: &mut Request, rule: &Rule) {
-        // Four kinds of principals share one flaw, so it is drawn more often.
-        let mut flaws =
-            vec![Flaw::Trigger, Flaw::Class, Flaw::Principal, Flaw::Principal, Flaw::Key];
+        let mut flaws = vec![Flaw::Trigger, Flaw::Class, Flaw::Principal, Flaw::Key];
         if !request.birth {
             flaws.extend([Flaw::From, Flaw::To, Flaw::Run]);
         }
