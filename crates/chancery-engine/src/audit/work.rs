@@ -181,7 +181,7 @@ impl<'a> Checker<'a> {
     fn by_the_loop(&mut self, row: &LogRow, key: &str) {
         self.nothing_written(row);
         self.expect_evidence(row, &json!({}));
-        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some(key));
+        self.expect_move(row, "idempotency key", Some(key_of_the_loop(row)), Some(key));
         self.expect_move(row, "principal", Some(&row.principal), Some("chancery"));
     }
 
@@ -196,7 +196,7 @@ impl<'a> Checker<'a> {
         let deadline = evidence_of(row)["deadline"].as_i64();
         let expected = deadline.map_or_else(|| json!({}), |at| json!({ "deadline": at }));
         self.expect_evidence(row, &expected);
-        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some("ready"));
+        self.expect_move(row, "idempotency key", Some(key_of_the_loop(row)), Some("ready"));
         story.due(deadline, 0);
         // The time was taken between this move and the one before it.
         let fits = match (deadline, part.deadline) {
@@ -582,5 +582,13 @@ impl<'a> Checker<'a> {
             ],
         );
         debug_assert_eq!(task.table, TASK);
+    }
+}
+
+/// What the loop calls its move. A number of its own follows, so that no key of a person is in its way.
+fn key_of_the_loop(row: &LogRow) -> &str {
+    match row.idempotency_key.rsplit_once('/') {
+        Some((name, number)) if uuid::Uuid::parse_str(number).is_ok() => name,
+        _ => &row.idempotency_key,
     }
 }

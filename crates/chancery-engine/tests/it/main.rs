@@ -4,6 +4,7 @@ mod admission;
 mod approvals;
 mod digests;
 mod executors;
+mod flow_loops;
 mod flow_scene;
 mod kb;
 mod loops;
