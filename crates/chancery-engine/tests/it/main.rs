@@ -14,3 +14,4 @@ mod refusals;
 mod retries;
 mod scene;
 mod verdicts;
+mod workflow_audit;
