@@ -15,3 +15,4 @@ mod refusals;
 mod retries;
 mod scene;
 mod verdicts;
+mod workflow_audit;
