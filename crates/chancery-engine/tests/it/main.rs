@@ -16,3 +16,4 @@ mod refusals;
 mod retries;
 mod scene;
 mod verdicts;
+mod workflow_audit;
