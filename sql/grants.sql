@@ -86,7 +86,8 @@ grant select, insert, update (returned) on birth.departure to chancery_definer;
 grant select, update on birth.handoff_cursor to chancery_definer;
 grant select, insert, update (state, facet, seq, head_hash, last_transition_at) on governance.governance_candidate_state to chancery_definer;
 grant select, insert on workflow.workflow_version, workflow.workflow_step_def, workflow.workflow_task_def, workflow.workflow_step_relations, workflow.workflow_step_permission,
-  workflow.change_revision, governance.iu_usage_evidence, workflow.relation_outcome, workflow.step_run_snapshot, workflow.step_decision to chancery_definer;
+  workflow.change_revision, governance.iu_usage_evidence, workflow.relation_outcome, workflow.step_run_snapshot, workflow.step_decision,
+  workflow.task_checkpoints, workflow.task_comments to chancery_definer;
 grant select, insert, update on workflow.workflow_registry to chancery_definer;
 grant select on workflow.failure_class_registry to chancery_definer;
 grant select, insert, update (proposal_state, facet, seq, head_hash, approval_id, merged_def_id, last_transition_at) on workflow.workflow_change_requests to chancery_definer;
@@ -273,6 +274,7 @@ grant execute on function
   workflow.fn_workflow_move(uuid, text, jsonb, text, text, text, text, uuid, bytea),
   workflow.fn_work_move(text, uuid, text, jsonb, jsonb, text, text, text, text, uuid, bytea),
   workflow.fn_work_extend(text, uuid, timestamptz, text, text, text, text), workflow.fn_step_block_escalate(text, uuid, uuid, text, text, text, text),
+  workflow.fn_task_checkpoint(text, uuid, text, jsonb, text, text, text), workflow.fn_task_comment(text, uuid, text, text, text, text),
   workflow.fn_wait_resolve(uuid, jsonb, text, text), workflow.fn_callback_issue(uuid, integer, text, text, bytea), workflow.fn_callback(bytea, jsonb),
   workflow.fn_work_begin(uuid, integer, text, text), workflow.fn_work_report(uuid, integer, text, text, text, jsonb, jsonb),
   workflow.fn_mow_next(integer, text), workflow.fn_mow_turn(uuid, text), workflow.fn_mow_defer(uuid, text, text),
@@ -291,7 +293,7 @@ grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid)
 grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests, workflow.v_change_revision, governance.v_proposal,
   governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,
   workflow.v_step_decision, workflow.v_wait, workflow.v_workflow_step_def, workflow.v_workflow_task_def, workflow.v_workflow_step_relations,
-  workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
+  workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_task_checkpoints, workflow.v_task_comments, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
   workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot
   to chancery_app, chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.

@@ -164,5 +164,6 @@ insert into config.refusal (code, problem, title, hint) values
   ('RW023', 'rollup_policy_unknown', 'No rule here understands the active roll-up policy.', 'Declare red_overrides_yellow_overrides_green, without weights.'),
   ('RW024', 'failure_class_unknown', 'There is no such class of failure with this classification.', 'The facts list the classes.'),
   ('RW025', 'job_superseded', 'Another job does this work now.', 'Drop the result: nothing is left to do for this job.'),
-  ('RW026', 'workflow_change_malformed', 'A change needs an id, a title, and the digest of its definition.', 'Use `chancery workflow propose FILE`, which gives all three.')
+  ('RW026', 'workflow_change_malformed', 'A change needs an id, a title, and the digest of its definition.', 'Use `chancery workflow propose FILE`, which gives all three.'),
+  ('RW027', 'note_malformed', 'A checkpoint or comment is not acceptable.', 'The facts say what is expected.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

@@ -456,6 +456,37 @@ create index wait_run_idx on workflow.wait (workflow_run_id) where resolved_at i
 create index wait_subject_idx on workflow.wait (subject_kind, subject_ref) where resolved_at is null and subject_ref is not null;
 comment on table workflow.wait is 'What a step or task waits for, one row each, with the proof that it came. A call-back is known by the digest of its token only.';
 
+-- What people note while they work. Nothing is decided by it, so it is no evidence; it is never rewritten either.
+create table workflow.task_checkpoints (
+  run_id uuid not null,
+  checkpoint_no integer not null,
+  run_kind text not null,
+  cycle_no integer not null,
+  label text not null,
+  facts jsonb not null,
+  principal text not null references identity.principal (name),
+  idempotency_key text not null,
+  reached_at timestamptz not null,
+  primary key (run_id, checkpoint_no),
+  constraint checkpoint_key_used_once_a_run unique (run_id, idempotency_key),
+  constraint checkpoint_label_is_not_blank check (btrim(label) <> '')
+);
+comment on table workflow.task_checkpoints is 'How far somebody or a worker has come with a task or step: what to go on from after a crash.';
+
+create table workflow.task_comments (
+  run_id uuid not null,
+  comment_no integer not null,
+  run_kind text not null,
+  principal text not null references identity.principal (name),
+  body text not null,
+  idempotency_key text not null,
+  written_at timestamptz not null,
+  primary key (run_id, comment_no),
+  constraint comment_key_used_once_a_run unique (run_id, idempotency_key),
+  constraint comment_is_not_blank check (btrim(body) <> '')
+);
+comment on table workflow.task_comments is 'What people say about a task or step.';
+
 -- Not evidence: what the loops have to do.
 create table workflow.agenda (
   agenda_no bigint generated always as identity primary key,
@@ -577,7 +608,7 @@ update config.dot_config
    set value = value || '["workflow.workflow_registry","workflow.workflow_version","workflow.workflow_step_def","workflow.workflow_task_def",
                           "workflow.workflow_step_relations","workflow.workflow_step_permission","workflow.workflow_change_requests","workflow.change_revision",
                           "workflow.workflow_run","workflow.step_run","workflow.task_run","workflow.relation_outcome","workflow.step_run_snapshot",
-                          "workflow.step_run_correction_cycle","workflow.step_decision","workflow.wait","workflow.agenda","workflow.timer",
+                          "workflow.step_run_correction_cycle","workflow.step_decision","workflow.wait","workflow.task_checkpoints","workflow.task_comments","workflow.agenda","workflow.timer",
                           "workflow.failure_class_registry","governance.proposal","governance.iu_usage_evidence"]'
  where key = 'orchestrator.backup.tables';
 

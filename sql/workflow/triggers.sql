@@ -61,7 +61,7 @@ begin
   for v_table in
     select * from (values
       ('workflow.workflow_version', null), ('workflow.change_revision', null), ('governance.iu_usage_evidence', null), ('workflow.step_run_snapshot', null),
-      ('workflow.step_decision', null), ('workflow.relation_outcome', null),
+      ('workflow.step_decision', null), ('workflow.relation_outcome', null), ('workflow.task_checkpoints', null), ('workflow.task_comments', null),
       ('workflow.workflow_step_def', null), ('workflow.workflow_task_def', null), ('workflow.workflow_step_relations', null), ('workflow.workflow_step_permission', null),
       ('workflow.step_run_correction_cycle', 'run_id, cycle_no, run_kind, prior_state, prior_audit_id, prior_actor, prior_at, prior_key_id, original_output_snapshot_id, correction_reason, approval_id, reopened_by, reopened_at, row_digest'),
       ('workflow.wait', 'wait_id, run_kind, run_id, workflow_run_id, facet, subject_kind, subject_ref, until, token_sha256, cycle_no, attempt, issued_at, row_digest')

@@ -1,7 +1,7 @@
 //! `chancery step …`: what people say about the steps and tasks of a run, and what is known of them.
 
 use chancery_engine::workflow::{
-    self as engine, Failed, Step, Verb, WaitFor, callback_token, moment, wait_evidence,
+    self as engine, Failed, Said, Step, Verb, WaitFor, callback_token, moment, wait_evidence,
 };
 use chancery_store::workflow::WorkRow;
 use clap::{ArgGroup, Args, Subcommand};
@@ -94,6 +94,16 @@ Example:
         after_help = "Example:\n  $ chancery step extend 0197… draft --until 2d --reason 'the client was away' --as bob"
     )]
     Extend(Extend),
+    /// Note how far you have come: what you or somebody else goes on from
+    #[command(
+        after_help = "Example:\n  $ chancery step checkpoint 0197… draft 'half of it read' --facts '{\"page\": 12}' --as alice"
+    )]
+    Checkpoint(Note),
+    /// Say something about a step or task
+    #[command(
+        after_help = "Example:\n  $ chancery step comment 0197… draft 'the annex is missing' --as bob"
+    )]
+    Comment(Note),
     /// Hand a failure up that no retry can mend
     #[command(after_help = "Example:\n  $ chancery step escalate 0197… post --as erin")]
     Escalate(Plain),
@@ -282,6 +292,24 @@ pub(crate) struct Extend {
 }
 
 #[derive(Debug, Args)]
+pub(crate) struct Note {
+    /// The id of a step or task, or of its run
+    id: Uuid,
+    /// With a run, the key there: STEP, or STEP/TASK; then the words
+    #[arg(value_name = "KEY or TEXT", num_args = 1..=2, required = true)]
+    rest: Vec<String>,
+    /// What a checkpoint knows: a JSON object, or @FILE, or @- for stdin
+    #[arg(long, value_name = "JSON")]
+    facts: Option<String>,
+    /// The idempotency key [default: the same words are the same note]
+    #[arg(long)]
+    key: Option<String>,
+    /// The actor class to act in, when you hold several that may
+    #[arg(long, value_name = "CLASS")]
+    class: Option<String>,
+}
+
+#[derive(Debug, Args)]
 pub(crate) struct Cancel {
     #[command(flatten)]
     which: Which,
@@ -312,6 +340,8 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Show(which) => show::show(context, &which.step()).await,
         Command::Claim(args) => act(context, &args.which, &args.saying, Verb::Claim).await,
         Command::Release(args) => act(context, &args.which, &args.saying, Verb::Release).await,
+        Command::Checkpoint(args) => note(context, args, true).await,
+        Command::Comment(args) => note(context, args, false).await,
         Command::Reengage(args) => act(context, &args.which, &args.saying, Verb::Reengage).await,
         Command::Escalate(args) => act(context, &args.which, &args.saying, Verb::Escalate).await,
         Command::Wait(args) => wait(context, args).await,
@@ -465,5 +495,25 @@ async fn escalate_block(context: &mut Context, args: EscalateBlock) -> Result<Ou
     let said = args.saying.said();
     let report = engine::escalate_block(&store, &actor, &said, &work, args.approval).await?;
     context.out.answer(&report, || report.severity.clone().unwrap_or_default())?;
+    Ok(Outcome::Done)
+}
+
+async fn note(context: &mut Context, args: Note, is_checkpoint: bool) -> Result<Outcome, Failure> {
+    let (at, text) = match args.rest.as_slice() {
+        [key, text] => (Some(key.clone()), text.clone()),
+        [text] => (None, text.clone()),
+        _ => return Err(Failure::Usage("a note has one text".to_owned())),
+    };
+    let (store, actor) = speaker(context).await?;
+    let work = engine::find(&store, &Which { id: args.id, at }.step()).await?;
+    let said = Said { class: args.class, reason: Some(text), audit_ref: None, key: args.key };
+    let noted = if is_checkpoint {
+        let facts = document::read_optional("facts", args.facts.as_deref())?;
+        let facts = facts.unwrap_or_else(|| json!({}));
+        engine::checkpoint(&store, &actor, &said, &work, &facts).await?
+    } else {
+        engine::comment(&store, &actor, &said, &work).await?
+    };
+    context.out.answer(&noted, || noted.no.to_string())?;
     Ok(Outcome::Done)
 }

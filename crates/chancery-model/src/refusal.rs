@@ -196,6 +196,7 @@ codes! {
     RW024 "failure_class_unknown"
     RW025 "job_superseded"
     RW026 "workflow_change_malformed"
+    RW027 "note_malformed"
 }
 
 impl Code {

@@ -9,12 +9,14 @@ use crate::{Error, Store};
 
 mod graph;
 mod loops;
+mod notes;
 mod proposals;
 mod reads;
 mod work;
 
 pub use graph::{Definitions, Pictured};
 pub use loops::{Fired, Turn};
+pub use notes::{NoteRow, Noted};
 pub use proposals::{Act, ChangeReport, NewProposal, ProposalReport, Proposed};
 pub use reads::{
     ChangeRow, Listing, LoggedMove, ProposalRow, SnapshotRow, VersionRow, WaitRow, Way, WorkRow,

@@ -8,7 +8,7 @@ declare
 begin
   if v_work.state_code in ('in_progress', 'overdue') then
     perform workflow.call(v_work, 'executor_failure', jsonb_build_object(
-      'classification', 'permanent', 'failure_class', 'attempts_exhausted', 'audit_ref', 'dead_letter:' || v_work.run_id || '/' || v_work.work_no),
+      'classification', 'transient', 'failure_class', 'lease_lost', 'audit_ref', 'dead_letter:' || v_work.run_id || '/' || v_work.work_no),
       null, 'chancery', 'executor_worker', 'dead/' || internal.uuid_v7());
   end if;
   return 1;

@@ -61,6 +61,18 @@ fn text(detail: &Detail) -> String {
         }),
     ));
     part(table(
+        &["note", "at", "by", "text", "facts"],
+        detail.notes.iter().map(|note| {
+            vec![
+                note.kind.clone(),
+                time(&note.at),
+                note.principal.clone(),
+                note.text.clone(),
+                note.facts.as_ref().map(Value::to_string).unwrap_or_default(),
+            ]
+        }),
+    ));
+    part(table(
         &["what", "correction", "try", "at", "document"],
         detail.inputs_and_outputs.iter().map(|one| {
             vec![

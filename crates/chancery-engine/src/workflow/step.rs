@@ -5,7 +5,7 @@ use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::fsm::MoveReport;
 use chancery_store::workflow::{
-    Extended, Lease, Resolved, Severity, WorkCall, WorkReport, WorkRow,
+    Extended, Lease, Noted, Resolved, Severity, WorkCall, WorkReport, WorkRow,
 };
 use rand::RngCore as _;
 use serde_json::{Value, json};
@@ -321,6 +321,43 @@ pub async fn escalate_block(
     let none = Value::Null;
     let call = decision(actor, said, work, &class, &key, &none);
     Ok(store.fn_step_block_escalate(&call, approval_id).await?)
+}
+
+/// Notes how far somebody has come with a step or task: what to go on from.
+///
+/// # Errors
+/// The database's refusal.
+pub async fn checkpoint(
+    store: &Store,
+    actor: &Actor,
+    said: &Said,
+    work: &WorkRow,
+    facts: &Value,
+) -> Result<Noted, Error> {
+    let class = deciding_class(store, actor, said).await?;
+    let key = note_key(said, &json!(["checkpoint", said.reason, facts]));
+    Ok(store.fn_task_checkpoint(&decision(actor, said, work, &class, &key, facts)).await?)
+}
+
+/// Says something about a step or task, in the words of the reason.
+///
+/// # Errors
+/// The database's refusal.
+pub async fn comment(
+    store: &Store,
+    actor: &Actor,
+    said: &Said,
+    work: &WorkRow,
+) -> Result<Noted, Error> {
+    let class = deciding_class(store, actor, said).await?;
+    let key = note_key(said, &json!(["comment", said.reason]));
+    let none = Value::Null;
+    Ok(store.fn_task_comment(&decision(actor, said, work, &class, &key, &none)).await?)
+}
+
+/// The same words again are the same note, unless a key says otherwise.
+fn note_key(said: &Said, note: &Value) -> String {
+    said.key.clone().unwrap_or_else(|| hex::encode(canonical::sha256(note)))
 }
 
 fn decision<'a>(

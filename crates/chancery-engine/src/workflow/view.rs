@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use chancery_model::refusal::Code;
 use chancery_store::Store;
-use chancery_store::workflow::{LoggedMove, SnapshotRow, WaitRow, WorkRow, WorkflowRunRow};
+use chancery_store::workflow::{
+    LoggedMove, NoteRow, SnapshotRow, WaitRow, WorkRow, WorkflowRunRow,
+};
 use serde::Serialize;
 use serde_json::json;
 use uuid::Uuid;
@@ -50,6 +52,7 @@ pub struct Detail {
     pub work: WorkRow,
     pub sub_run: Option<Uuid>,
     pub waits: Vec<WaitRow>,
+    pub notes: Vec<NoteRow>,
     pub inputs_and_outputs: Vec<SnapshotRow>,
     pub history: Vec<LoggedMove>,
 }
@@ -109,6 +112,7 @@ pub async fn detail(store: &Store, work: WorkRow) -> Result<Detail, Error> {
     Ok(Detail {
         sub_run,
         waits: store.work_waits(id).await?,
+        notes: store.work_notes(id).await?,
         inputs_and_outputs: store.work_snapshots(id).await?,
         history: store.workflow_history(id).await?,
         work,

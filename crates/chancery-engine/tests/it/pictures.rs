@@ -74,8 +74,9 @@ async fn a_change_is_shown_beside_what_it_changes_and_drawn_anew_when_it_is_writ
     };
     let pictures = Pictures::default();
     let marks = async || {
-        let picture = pictures.of(&flows.store, &Pictured::Change(change), &Options::default());
-        let picture = picture.await.expect("an answer").expect("a picture");
+        let (of_change, options) = (Pictured::Change(change), Options::default());
+        let picture = pictures.of(&flows.store, &of_change, &options).await;
+        let picture = picture.expect("an answer").expect("a picture");
         let mut marks: Vec<_> =
             picture.nodes.iter().map(|node| (node.id.clone(), node.mark)).collect();
         marks.sort_by(|left, right| left.0.cmp(&right.0));
