@@ -161,7 +161,7 @@ async fn evidence_that_was_changed_with_its_digest_is_named() {
         (
             DECISION,
             "true",
-            "facts = '{\"deadline\":32472144000000001}'",
+            "facts = '{\"deadline\":4102444800000001}'",
             STEP,
             "row_is_as_its_moves_left_it",
         ),

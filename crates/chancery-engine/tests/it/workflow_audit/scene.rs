@@ -297,10 +297,10 @@ impl Scene {
         self.say("step", large, "step_claim", json!({}), None).await;
         self.say("task", part, "task_claim", json!({}), None).await;
         self.say("task", part, "task_complete", json!({}), Some(json!({ "part": 1 }))).await;
-        self.extend(large).await;
         self.say("step", large, "step_complete", json!({}), Some(json!({ "n": 1 }))).await;
         let said = json!({ "approval_id": again, "correction_reason": "data_error" });
         self.say("step", large, "step_reopen_for_correction", said, None).await;
+        self.extend(large).await;
         self.say("step", large, "step_complete", json!({}), Some(json!({ "n": 2 }))).await;
         self.say("step", extra, "step_cancel", json!({ "approval_id": cancel }), None).await;
         self.turn(self.run).await;
@@ -340,7 +340,7 @@ impl Scene {
             reason: Some("nghỉ lễ"),
             signed: None,
         };
-        self.app.fn_work_extend(&call, "2999-01-01T00:00:00Z").await.expect("a later deadline");
+        self.app.fn_work_extend(&call, "2100-01-01T00:00:00Z").await.expect("a later deadline");
     }
 
     // ── tampering ───────────────────────────────────────────────────────────────────────────────────────────────────
