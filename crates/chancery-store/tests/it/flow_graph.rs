@@ -22,13 +22,19 @@ async fn call_off(flow: &Flow, run: Uuid, key: &str) {
     let id = flow.step(run, key).await;
     let approval = flow.approved("step_cancel", &id.to_string()).await;
     let evidence = audited(json!({ "approval_id": approval }));
-    flow.call(id, "step_cancel", evidence, None, crate::flow_world::CHIEF).await.expect("called off");
+    flow.call(id, "step_cancel", evidence, None, crate::flow_world::CHIEF)
+        .await
+        .expect("called off");
     flow.turn().await;
 }
 
 async fn z(flow: &Flow, run: Uuid) -> String {
     let row = flow.row_of(flow.step(run, "z").await).await;
-    if row["skipped"] == true { "skipped".to_owned() } else { row["state_code"].as_str().expect("a state").to_owned() }
+    if row["skipped"] == true {
+        "skipped".to_owned()
+    } else {
+        row["state_code"].as_str().expect("a state").to_owned()
+    }
 }
 
 /// AND: every way must be taken; one that is not decides against the step.
@@ -57,7 +63,12 @@ async fn or_needs_one_way() {
     assert_eq!(z(&flow, run).await, "ready");
     flow.do_step(run, "c", json!({})).await;
     assert_eq!(z(&flow, run).await, "ready");
-    let moves: i64 = flow.number(&format!("select count(*) from fsm.transition_log where run_id = '{}'", flow.step(run, "z").await)).await;
+    let moves: i64 = flow
+        .number(&format!(
+            "select count(*) from fsm.transition_log where run_id = '{}'",
+            flow.step(run, "z").await
+        ))
+        .await;
     assert_eq!(moves, 2, "born and ready");
 
     let (flow, run) = joined(vec![way("a or> z"), way("b or> z"), way("c or> z")]).await;
@@ -116,12 +127,18 @@ async fn a_branch_not_taken_is_skipped_to_its_end() {
         .map(|s| s.split_once(' ').map(|(k, v)| (k.to_owned(), v.to_owned())).expect("key state"))
         .collect();
     let of = |key: &str| states[key].as_str();
-    assert_eq!([of("b"), of("b2"), of("b3"), of("c"), of("z")], ["skipped", "skipped", "skipped", "ready", "not_started"]);
+    assert_eq!(
+        [of("b"), of("b2"), of("b3"), of("c"), of("z")],
+        ["skipped", "skipped", "skipped", "ready", "not_started"]
+    );
     flow.do_step(run, "c", json!({})).await;
     flow.do_step(run, "z", json!({})).await;
     assert_eq!(flow.state_of(run).await, "completed");
     let row = flow.row_of(run).await;
-    assert_eq!((&row["skipped_count"], &row["mandatory_count"], &row["completed_count"]), (&json!(3), &json!(3), &json!(3)));
+    assert_eq!(
+        (&row["skipped_count"], &row["mandatory_count"], &row["completed_count"]),
+        (&json!(3), &json!(3), &json!(3))
+    );
     // A condition on something that is not there is not true.
     let run = flow.start("branch", json!({})).await;
     flow.do_step(run, "a", json!({ "y": 1 })).await;
@@ -133,7 +150,11 @@ async fn a_branch_not_taken_is_skipped_to_its_end() {
 async fn a_precondition_is_asked_again() {
     let mut definition = workflow(
         "later",
-        vec![human("a"), step("b", json!({ "precondition": "$.outputs.c.go == true" })), human("c")],
+        vec![
+            human("a"),
+            step("b", json!({ "precondition": "$.outputs.c.go == true" })),
+            human("c"),
+        ],
         vec![way("a > b")],
     );
     definition["start"] = json!(["a", "c"]);
@@ -141,7 +162,10 @@ async fn a_precondition_is_asked_again() {
     flow.do_step(run, "a", json!({})).await;
     let b = flow.step(run, "b").await;
     let row = flow.row_of(b).await;
-    assert_eq!((&row["state_code"], &row["awaits_precondition"]), (&json!("not_started"), &json!(true)));
+    assert_eq!(
+        (&row["state_code"], &row["awaits_precondition"]),
+        (&json!("not_started"), &json!(true))
+    );
     flow.do_step(run, "c", json!({ "go": true })).await;
     let row = flow.row_of(b).await;
     assert_eq!((&row["state_code"], &row["awaits_precondition"]), (&json!("ready"), &json!(false)));
@@ -173,14 +197,19 @@ async fn optional_steps_do_not_hold_a_run_up() {
 /// On hold nothing new begins: no claim, no job; what is under way may end, and the loop goes on where it was afterwards.
 #[tokio::test]
 async fn a_run_on_hold_begins_nothing() {
-    let mut definition = workflow("hold", vec![human("a"), human("b"), noop("c"), human("d")], vec![way("a > d")]);
+    let mut definition =
+        workflow("hold", vec![human("a"), human("b"), noop("c"), human("d")], vec![way("a > d")]);
     definition["start"] = json!(["a", "b", "c"]);
     let (flow, run) = Flow::with(definition).await;
     let a = flow.claimed(run, "a").await;
-    let [b, c, d] = [flow.step(run, "b").await, flow.step(run, "c").await, flow.step(run, "d").await];
+    let [b, c, d] =
+        [flow.step(run, "b").await, flow.step(run, "c").await, flow.step(run, "d").await];
     flow.pause(run).await;
     let colour = flow.row_of(run).await["last_rollup_at"].clone();
-    assert_eq!(flow.refuses(flow.call(b, "step_claim", audited(json!({})), None, DESK)).await, ["RW006"]);
+    assert_eq!(
+        flow.refuses(flow.call(b, "step_claim", audited(json!({})), None, DESK)).await,
+        ["RW006"]
+    );
     let job = flow.leased().await;
     let held = flow.begin(&job).await.expect("an answer");
     assert!(held.held, "{held:?}");
@@ -216,7 +245,13 @@ async fn a_run_that_was_called_off_does_nothing() {
     let second = flow.begin(&jobs[1]).await.expect("an answer");
     assert!(second.nothing_to_do);
     for table in ["agenda", "timer"] {
-        assert_eq!(flow.number(&format!("select count(*) from workflow.{table} where workflow_run_id = '{run}'")).await, 0);
+        assert_eq!(
+            flow.number(&format!(
+                "select count(*) from workflow.{table} where workflow_run_id = '{run}'"
+            ))
+            .await,
+            0
+        );
     }
 }
 
@@ -225,7 +260,13 @@ async fn a_run_that_was_called_off_does_nothing() {
 async fn a_step_gets_what_its_parameters_name() {
     let definition = workflow(
         "data",
-        vec![human("a"), step("b", json!({ "executor": "noop", "with": { "url": "$.inputs.url", "n": "$.outputs.a.n", "deep": ["$.outputs.a.missing", "plain"] } }))],
+        vec![
+            human("a"),
+            step(
+                "b",
+                json!({ "executor": "noop", "with": { "url": "$.inputs.url", "n": "$.outputs.a.n", "deep": ["$.outputs.a.missing", "plain"] } }),
+            ),
+        ],
         vec![way("a > b")],
     );
     let flow = Flow::new().await;
@@ -235,7 +276,10 @@ async fn a_step_gets_what_its_parameters_name() {
     let job = flow.leased().await;
     let work = flow.begin(&job).await.expect("begun");
     let input = work.input.expect("an input");
-    assert_eq!(input["with"], json!({ "url": "https://example.org", "n": 7, "deep": [null, "plain"] }));
+    assert_eq!(
+        input["with"],
+        json!({ "url": "https://example.org", "n": 7, "deep": [null, "plain"] })
+    );
     assert_eq!(input["outputs"], json!({ "a": { "n": 7 } }));
     let snapshot = flow.store.fn_workflow_run_snapshot(run).await.expect("a snapshot");
     assert!(snapshot.is_object());
@@ -284,7 +328,10 @@ async fn replicas_never_do_a_thing_twice() {
         flow.complete(a, json!({})).await.expect("completed");
     }
     together().await;
-    assert_eq!(flow.number("select count(*) from queue.job_queue where job_kind = 'workflow.step'").await, 48);
+    assert_eq!(
+        flow.number("select count(*) from queue.job_queue where job_kind = 'workflow.step'").await,
+        48
+    );
     assert_eq!(flow.number("select count(*) from fsm.transition_log where run_kind = 'step' and transition_id like '%#T1:%'").await, 4 * 13);
     loop {
         let jobs = flow.claim(20).await;
@@ -316,11 +363,17 @@ async fn a_run_that_cannot_go_on_does_not_stop_the_others() {
     flow.install(single("auto", json!({ "executor": "noop" }))).await;
     let run = Uuid::now_v7();
     flow.start_as(run, "auto", json!({})).await.expect("a run");
-    flow.as_owner("update queue.executor_class_registry set active = false where executor_class = 'noop'").await;
+    flow.as_owner(
+        "update queue.executor_class_registry set active = false where executor_class = 'noop'",
+    )
+    .await;
     assert_eq!(flow.refuses(flow.store.fn_mow_turn(run, LOOPS)).await, ["RE006"]);
     flow.store.fn_mow_defer(run, "the class is gone", LOOPS).await.expect("put off");
     assert_eq!(flow.store.fn_mow_next(10, LOOPS).await.expect("runs"), Vec::<Uuid>::new());
-    flow.as_owner("update queue.executor_class_registry set active = true where executor_class = 'noop'").await;
+    flow.as_owner(
+        "update queue.executor_class_registry set active = true where executor_class = 'noop'",
+    )
+    .await;
     flow.later(1_000).await;
     flow.turn().await;
     assert_eq!(flow.states(run).await, "work ready");

@@ -5,7 +5,9 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::flow_moves::audited;
-use crate::flow_world::{By, CHIEF, DESK, ESME, Flow, TESS, hex, human, sha, single, step, way, workflow};
+use crate::flow_world::{
+    By, CHIEF, DESK, ESME, Flow, TESS, hex, human, plus, sha, single, step, way, workflow,
+};
 
 const BRIDGE: &str = "event:sub_workflow_rollup";
 
@@ -27,7 +29,10 @@ async fn w1_and_w2_started_and_completed() {
     flow.turn().await;
     flow.do_step(run, "a", json!({})).await;
     let asked = "condition_resolved:all_mandatory_steps_completed";
-    assert_eq!(flow.preview(run, "completed", "system", asked, audited(json!({}))).await, ["G-MANDATORY-DONE"]);
+    assert_eq!(
+        flow.preview(run, "completed", "system", asked, audited(json!({}))).await,
+        ["G-MANDATORY-DONE"]
+    );
     flow.do_step(run, "b", json!({})).await;
     assert_eq!(
         flow.told(run).await,
@@ -39,7 +44,11 @@ async fn w1_and_w2_started_and_completed() {
 #[tokio::test]
 async fn w3_called_off_with_an_approval() {
     for from in ["in_progress", "paused"] {
-        let mut definition = workflow("two", vec![human("a"), human("b"), human("c")], vec![way("a > c"), way("b > c")]);
+        let mut definition = workflow(
+            "two",
+            vec![human("a"), human("b"), human("c")],
+            vec![way("a > c"), way("b > c")],
+        );
         definition["start"] = json!(["a", "b"]);
         let (flow, run) = Flow::with(definition).await;
         let [a, b] = [flow.claimed(run, "a").await, flow.claimed(run, "b").await];
@@ -48,25 +57,48 @@ async fn w3_called_off_with_an_approval() {
         if from == "paused" {
             flow.pause(run).await;
         }
-        let cancel = |evidence: Value, by: By<'static>| flow.run_move(run, "workflow_cancel", evidence, by);
+        let cancel =
+            |evidence: Value, by: By<'static>| flow.run_move(run, "workflow_cancel", evidence, by);
         assert_eq!(flow.refuses(cancel(audited(json!({})), CHIEF)).await, ["RA002"]);
         let approval = flow.approved("workflow_cancel", &run.to_string()).await;
         let granted = audited(json!({ "approval_id": approval }));
         assert_eq!(flow.refuses(cancel(granted.clone(), DESK)).await, ["RS004"]);
         let other = flow.approved("workflow_cancel", &a.to_string()).await;
-        assert_eq!(flow.refuses(cancel(audited(json!({ "approval_id": other })), CHIEF)).await, ["RA003"]);
-        assert_eq!(flow.preview(run, "cancelled", "reviewer", "rpc:workflow_cancel", granted.clone()).await, ["G-APPROVAL"]);
+        assert_eq!(
+            flow.refuses(cancel(audited(json!({ "approval_id": other })), CHIEF)).await,
+            ["RA003"]
+        );
+        assert_eq!(
+            flow.preview(run, "cancelled", "reviewer", "rpc:workflow_cancel", granted.clone())
+                .await,
+            ["G-APPROVAL"]
+        );
         cancel(granted, CHIEF).await.expect("called off");
         assert_eq!(
             flow.told(run).await,
-            format!("W3 {from}>cancelled chief/reviewer rpc:workflow_cancel A-1 | workflow.cancelled {{}}")
+            format!(
+                "W3 {from}>cancelled chief/reviewer rpc:workflow_cancel A-1 | workflow.cancelled {{}}"
+            )
         );
-        let wait: Uuid = flow.one(&format!("select wait_id from workflow.wait where run_id = '{a}'")).await;
+        let wait: Uuid =
+            flow.one(&format!("select wait_id from workflow.wait where run_id = '{a}'")).await;
         let proof = json!({ "answer": 1 });
-        assert_eq!(flow.refuses(flow.store.fn_wait_resolve(wait, &proof, "rita", "reviewer")).await, ["RW015"]);
+        assert_eq!(
+            flow.refuses(flow.store.fn_wait_resolve(wait, &proof, "rita", "reviewer")).await,
+            ["RW006"]
+        );
         let freed = audited(json!({ "resolution_ref": "R" }));
-        assert_eq!(flow.refuses(flow.call(b, "blocker_resolved", freed, None, DESK)).await, ["RW006"]);
-        assert_eq!(flow.number(&format!("select count(*) from workflow.timer where workflow_run_id = '{run}'")).await, 0);
+        assert_eq!(
+            flow.refuses(flow.call(b, "blocker_resolved", freed, None, DESK)).await,
+            ["RW006"]
+        );
+        assert_eq!(
+            flow.number(&format!(
+                "select count(*) from workflow.timer where workflow_run_id = '{run}'"
+            ))
+            .await,
+            0
+        );
         flow.turn().await;
         assert_eq!(flow.states(run).await, "a waiting, b blocked, c not_started");
     }
@@ -84,31 +116,51 @@ async fn w4_and_w5_on_hold_and_on_again() {
         ("workflow_explode", CHIEF, "RW002"),
         ("workflow_pause", By { principal: "chancery", class: "system" }, "RW020"),
     ] {
-        assert_eq!(flow.refuses(flow.run_move(run, call, audited(json!({})), by)).await[0], code, "{call}");
+        assert_eq!(
+            flow.refuses(flow.run_move(run, call, audited(json!({})), by)).await[0],
+            code,
+            "{call}"
+        );
     }
-    assert_eq!(flow.refuses(flow.run_move(run, "workflow_pause", json!({}), CHIEF)).await, ["RS007"]);
+    assert_eq!(
+        flow.refuses(flow.run_move(run, "workflow_pause", json!({}), CHIEF)).await,
+        ["RS007"]
+    );
     flow.run_move(run, "workflow_pause", audited(json!({})), CHIEF).await.expect("paused");
-    assert_eq!(flow.told(run).await, "W4 in_progress>paused chief/reviewer rpc:workflow_pause A-1 | workflow.paused {}");
+    assert_eq!(
+        flow.told(run).await,
+        "W4 in_progress>paused chief/reviewer rpc:workflow_pause A-1 | workflow.paused {}"
+    );
     assert!(flow.row_of(run).await["frozen_at"].is_string());
     flow.block(id).await;
     assert_eq!(flow.colour(run).await, "green", "it stands still");
-    assert_eq!(flow.refuses(flow.run_move(run, "workflow_resume", audited(json!({})), DESK)).await, ["RS004"]);
+    assert_eq!(
+        flow.refuses(flow.run_move(run, "workflow_resume", audited(json!({})), DESK)).await,
+        ["RS004"]
+    );
     flow.run_move(run, "workflow_resume", audited(json!({})), CHIEF).await.expect("resumed");
-    assert_eq!(flow.told(run).await, "W5 paused>in_progress chief/reviewer rpc:workflow_resume A-1 | workflow.resumed {}");
-    assert_eq!((flow.row_of(run).await["frozen_at"].clone(), flow.colour(run).await), (Value::Null, "yellow".to_owned()));
+    assert_eq!(
+        flow.told(run).await,
+        "W5 paused>in_progress chief/reviewer rpc:workflow_resume A-1 | workflow.resumed {}"
+    );
+    assert_eq!(
+        (flow.row_of(run).await["frozen_at"].clone(), flow.colour(run).await),
+        (Value::Null, "yellow".to_owned())
+    );
 }
 
 /// A run whose one step stands for a run of two steps; gives the outer step and the inner run.
 async fn bridged(more: Value) -> (Flow, Uuid, Uuid, Uuid) {
     let flow = Flow::new().await;
     flow.install(workflow("inner", vec![human("x"), human("y")], vec![way("x > y")])).await;
-    let mut fields = json!({ "sub_workflow": "inner" });
-    for (field, value) in more.as_object().expect("an object") {
-        fields[field] = value.clone();
-    }
+    let fields = plus(json!({ "sub_workflow": "inner" }), more);
     let run = flow.begun(workflow("outer", vec![step("sub", fields)], vec![])).await;
     let id = flow.step(run, "sub").await;
-    let inner: Uuid = flow.one(&format!("select workflow_run_id from workflow.workflow_run where parent_step_run_id = '{id}'")).await;
+    let inner: Uuid = flow
+        .one(&format!(
+            "select workflow_run_id from workflow.workflow_run where parent_step_run_id = '{id}'"
+        ))
+        .await;
     (flow, run, id, inner)
 }
 
@@ -124,23 +176,41 @@ async fn b0_to_b7_follow_the_sub_workflow() {
     for to in ["failed", "waiting", "completed"] {
         let said = audited(json!({ "to": to, "facets": ["waiting_dependency"],
             "event": match to { "failed" => json!({ "classification": "permanent" }), "waiting" => json!({ "waiting_facet": "waiting_dependency" }), _ => json!({}) } }));
-        assert_eq!(flow.preview(id, to, "mow_orchestrator", BRIDGE, said).await, ["G-BRIDGE"], "{to}");
+        assert_eq!(
+            flow.preview(id, to, "mow_orchestrator", BRIDGE, said).await,
+            ["G-BRIDGE"],
+            "{to}"
+        );
     }
-    assert_eq!(flow.refuses(flow.complete(id, json!({}))).await, ["G-TASKS-DONE"], "nobody declares it done");
+    assert_eq!(
+        flow.refuses(flow.complete(id, json!({}))).await,
+        ["G-TASKS-DONE"],
+        "nobody declares it done"
+    );
     let x = flow.claimed(inner, "x").await;
     flow.wait_for(x, json!([{ "facet": "waiting_human", "of": "rita" }])).await.expect("waits");
     flow.turn().await;
-    assert_eq!(flow.told(id).await, told("B2 in_progress>waiting", "step.waiting {\"waiting_facet\": \"waiting_dependency\"}"));
+    assert_eq!(
+        flow.told(id).await,
+        told("B2 in_progress>waiting", "step.waiting {\"waiting_facet\": \"waiting_dependency\"}")
+    );
     assert_eq!(flow.colour(run).await, "yellow");
-    let wait: Uuid = flow.one(&format!("select wait_id from workflow.wait where run_id = '{x}'")).await;
-    flow.store.fn_wait_resolve(wait, &json!({ "n": 1 }), "rita", "reviewer").await.expect("resolved");
+    let wait: Uuid =
+        flow.one(&format!("select wait_id from workflow.wait where run_id = '{x}'")).await;
+    flow.store
+        .fn_wait_resolve(wait, &json!({ "n": 1 }), "rita", "reviewer")
+        .await
+        .expect("resolved");
     flow.turn().await;
     assert_eq!(flow.told(id).await, told("B3 waiting>in_progress", "step.resumed {}"));
     // Red: failed; and green again: tried again, without any budget.
     let declared = audited(json!({ "declaration_ref": "D" }));
     flow.call(x, "declare_cannot_complete", declared, None, DESK).await.expect("declared");
     flow.turn().await;
-    assert_eq!(flow.told(id).await, told("B1 in_progress>failed", "step.failed {\"classification\": \"permanent\"}"));
+    assert_eq!(
+        flow.told(id).await,
+        told("B1 in_progress>failed", "step.failed {\"classification\": \"permanent\"}")
+    );
     assert_eq!(flow.colour(run).await, "red");
     let approval = flow.approved("step_reopen", &x.to_string()).await;
     let reopened = audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
@@ -152,7 +222,11 @@ async fn b0_to_b7_follow_the_sub_workflow() {
     flow.turn().await;
     flow.do_step(inner, "y", json!({ "n": 7 })).await;
     assert_eq!(flow.told(id).await, told("B4 in_progress>completed", "step.completed {}"));
-    let output: Value = flow.one(&format!("select document::jsonb from workflow.step_run_output_snapshot where run_id = '{id}'")).await;
+    let output: Value = flow
+        .one(&format!(
+            "select document::jsonb from workflow.step_run_output_snapshot where run_id = '{id}'"
+        ))
+        .await;
     assert_eq!(output, json!({ "workflow_run_id": inner, "outputs": { "y": { "n": 7 } } }));
     flow.turn().await;
     assert_eq!(flow.state_of(run).await, "completed");
@@ -174,7 +248,9 @@ async fn b6_and_b7_leave_a_wait() {
     flow.turn().await;
     assert_eq!(
         flow.told(id).await,
-        format!("B6 waiting>failed chancery/mow_orchestrator {BRIDGE} workflow_run:{inner} | step.failed {{\"classification\": \"permanent\"}}")
+        format!(
+            "B6 waiting>failed chancery/mow_orchestrator {BRIDGE} workflow_run:{inner} | step.failed {{\"classification\": \"permanent\"}}"
+        )
     );
     assert_eq!(flow.colour(run).await, "red");
 
@@ -192,7 +268,9 @@ async fn b6_and_b7_leave_a_wait() {
     flow.turn().await;
     assert_eq!(
         flow.told(id).await,
-        format!("B7 waiting>completed chancery/mow_orchestrator {BRIDGE} workflow_run:{inner} | step.completed {{}}")
+        format!(
+            "B7 waiting>completed chancery/mow_orchestrator {BRIDGE} workflow_run:{inner} | step.completed {{}}"
+        )
     );
     flow.turn().await;
     assert_eq!(flow.state_of(run).await, "completed");
@@ -208,14 +286,19 @@ async fn the_bridge_waits_for_tasks_and_follows_after_a_block() {
     flow.do_step(inner, "x", json!({})).await;
     flow.do_step(inner, "y", json!({})).await;
     assert_eq!(flow.state_of(id).await, "blocked");
-    flow.call(id, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, DESK).await.expect("freed");
+    flow.call(id, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, DESK)
+        .await
+        .expect("freed");
     flow.turn().await;
     assert_eq!(flow.state_of(id).await, "in_progress", "a task is open");
     let task = flow.task(run, "sign").await;
     flow.claim_by(task, TESS).await;
     flow.complete_by(task, json!({}), TESS).await.expect("signed");
     flow.turn().await;
-    assert_eq!((flow.state_of(id).await, flow.state_of(run).await), ("completed".to_owned(), "completed".to_owned()));
+    assert_eq!(
+        (flow.state_of(id).await, flow.state_of(run).await),
+        ("completed".to_owned(), "completed".to_owned())
+    );
 }
 
 /// RUN-11: tasks: T2 by the person in charge of the task, T2x by a worker without one, the rest as for steps; skipped where their
@@ -223,13 +306,17 @@ async fn the_bridge_waits_for_tasks_and_follows_after_a_block() {
 #[tokio::test]
 async fn tasks_have_the_life_of_steps() {
     let task = |key: &str, more: Value| step(key, more);
-    let definition = single("tasks", json!({ "tasks": [
+    let definition = single(
+        "tasks",
+        json!({ "tasks": [
         task("sign", json!({ "pic": { "principal": "tess" }, "deadline": "1 minute" })),
         task("auto", json!({ "executor": "noop" })),
         task("never", json!({ "precondition": "$.inputs.never == true" })),
-    ] }));
+    ] }),
+    );
     let (flow, run) = Flow::with(definition).await;
-    let [sign, auto, never] = [flow.task(run, "sign").await, flow.task(run, "auto").await, flow.task(run, "never").await];
+    let [sign, auto, never] =
+        [flow.task(run, "sign").await, flow.task(run, "auto").await, flow.task(run, "never").await];
     assert_eq!(
         flow.told(never).await,
         "T0s not_started>not_started chancery/mow_orchestrator condition_resolved:branch_not_taken | task.skipped {}"
@@ -239,26 +326,61 @@ async fn tasks_have_the_life_of_steps() {
         "T1 not_started>ready chancery/mow_orchestrator condition_resolved:precondition_resolved | task.ready {}"
     );
     let dora = By { principal: "dora", class: "task_pic_human" };
-    assert_eq!(flow.refuses(flow.call(sign, "task_claim", audited(json!({})), None, dora)).await, ["G-PIC-RESOLVES"]);
-    assert_eq!(flow.refuses(flow.call(sign, "task_claim", audited(json!({})), None, DESK)).await, ["RS004"]);
-    assert_eq!(flow.refuses(flow.call(auto, "task_claim", audited(json!({})), None, TESS)).await.last().map(String::as_str), Some("G-EXECUTOR-CLASS"));
-    assert_eq!(flow.refuses(flow.call(sign, "step_claim", audited(json!({})), None, TESS)).await, ["RW002"], "the call of another machine");
+    assert_eq!(
+        flow.refuses(flow.call(sign, "task_claim", audited(json!({})), None, dora)).await,
+        ["G-PIC-RESOLVES"]
+    );
+    assert_eq!(
+        flow.refuses(flow.call(sign, "task_claim", audited(json!({})), None, DESK)).await,
+        ["RS004"]
+    );
+    assert_eq!(
+        flow.refuses(flow.call(auto, "task_claim", audited(json!({})), None, TESS))
+            .await
+            .last()
+            .map(String::as_str),
+        Some("G-EXECUTOR-CLASS")
+    );
+    assert_eq!(
+        flow.refuses(flow.call(sign, "step_claim", audited(json!({})), None, TESS)).await,
+        ["RW002"],
+        "the call of another machine"
+    );
     flow.call(sign, "task_claim", audited(json!({})), None, TESS).await.expect("claimed");
-    assert_eq!(flow.told(sign).await, "T2 ready>in_progress tess/task_pic_human rpc:task_claim A-1 | task.started {}");
+    assert_eq!(
+        flow.told(sign).await,
+        "T2 ready>in_progress tess/task_pic_human rpc:task_claim A-1 | task.started {}"
+    );
     flow.call(sign, "task_release", audited(json!({})), None, TESS).await.expect("released");
-    assert_eq!(flow.told(sign).await, "T2r in_progress>ready tess/task_pic_human rpc:task_release A-1 | task.released {}");
+    assert_eq!(
+        flow.told(sign).await,
+        "T2r in_progress>ready tess/task_pic_human rpc:task_release A-1 | task.released {}"
+    );
     flow.claim_by(sign, TESS).await;
     let waits = json!({ "facets": ["waiting_human"], "waits": [{ "facet": "waiting_human", "of": "rita" }] });
     flow.call(sign, "task_wait", waits, None, DESK).await.expect("the step's person may say so");
-    assert!(flow.told(sign).await.starts_with("T3 in_progress>waiting desk/pic_human rpc:task_wait"));
-    let wait: Uuid = flow.one(&format!("select wait_id from workflow.wait where run_id = '{sign}'")).await;
-    flow.store.fn_wait_resolve(wait, &json!({ "n": 1 }), "rita", "reviewer").await.expect("resolved");
-    flow.call(sign, "task_block", audited(json!({ "block_reason": "missing_iu" })), None, TESS).await.expect("blocked");
+    assert!(
+        flow.told(sign).await.starts_with("T3 in_progress>waiting desk/pic_human rpc:task_wait")
+    );
+    let wait: Uuid =
+        flow.one(&format!("select wait_id from workflow.wait where run_id = '{sign}'")).await;
+    flow.store
+        .fn_wait_resolve(wait, &json!({ "n": 1 }), "rita", "reviewer")
+        .await
+        .expect("resolved");
+    flow.call(sign, "task_block", audited(json!({ "block_reason": "missing_iu" })), None, TESS)
+        .await
+        .expect("blocked");
     assert!(flow.told(sign).await.ends_with("| task.blocked {}"));
-    flow.call(sign, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, TESS).await.expect("freed");
+    flow.call(sign, "blocker_resolved", audited(json!({ "resolution_ref": "R" })), None, TESS)
+        .await
+        .expect("freed");
     flow.later(61_000).await;
     flow.ring().await;
-    assert_eq!(flow.told(sign).await, "T5 in_progress>overdue chancery/system timer:deadline_passed | task.overdue {}");
+    assert_eq!(
+        flow.told(sign).await,
+        "T5 in_progress>overdue chancery/system timer:deadline_passed | task.overdue {}"
+    );
     flow.call(sign, "task_reengage", audited(json!({})), None, TESS).await.expect("taken up again");
     assert!(flow.told(sign).await.starts_with("T6p overdue>in_progress tess/task_pic_human"));
     flow.complete_by(sign, json!({}), TESS).await.expect("completed");
@@ -267,19 +389,31 @@ async fn tasks_have_the_life_of_steps() {
     let job = flow.working().await;
     assert_eq!(
         flow.told(auto).await,
-        format!("T2x ready>in_progress hall/executor_worker rpc:task_claim job:{}#{} | task.started {{}}", job.job_id, job.lease_no)
+        format!(
+            "T2x ready>in_progress hall/executor_worker rpc:task_claim job:{}#{} | task.started {{}}",
+            job.job_id, job.lease_no
+        )
     );
     flow.report_failed(&job, "permanent", "bad_request").await;
     flow.call(auto, "escalate", audited(json!({})), None, ESME).await.expect("handed up");
     let id = flow.claimed(run, "work").await;
-    assert_eq!(flow.refuses(flow.complete(id, json!({}))).await, ["G-TASKS-DONE"], "what cannot be done is not done");
+    assert_eq!(
+        flow.refuses(flow.complete(id, json!({}))).await,
+        ["G-TASKS-DONE"],
+        "what cannot be done is not done"
+    );
     let approval = flow.approved("step_reopen", &auto.to_string()).await;
-    let reopened = audited(json!({ "approval_id": approval, "correction_reason": "policy_change" }));
+    let reopened =
+        audited(json!({ "approval_id": approval, "correction_reason": "policy_change" }));
     flow.call(auto, "task_reopen_for_correction", reopened, None, CHIEF).await.expect("reopened");
     assert!(flow.told(auto).await.starts_with("T12r cannot_complete>in_progress chief/reviewer"));
     let job = flow.working().await;
     let evidence = json!({ "output_sha256": hex(&sha(&json!({}))) });
     flow.report(&job, "task_complete", evidence, Some(json!({}))).await.expect("completed");
-    assert!(flow.told(auto).await.starts_with("T8 in_progress>completed hall/executor_worker rpc:task_complete"));
+    assert!(
+        flow.told(auto)
+            .await
+            .starts_with("T8 in_progress>completed hall/executor_worker rpc:task_complete")
+    );
     flow.complete(id, json!({})).await.expect("completed");
 }

@@ -12,6 +12,7 @@ use crate::flow_world::{Flow, LOOPS, human, step, workflow};
 
 /// 100,000 timers wait, and the few that have rung are found without reading the others.
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "how long it took")]
 async fn a_hundred_thousand_timers_are_not_scanned() {
     let (flow, run, id) = in_progress(json!({ "deadline": "1 minute" })).await;
     flow.as_superuser(&format!(
@@ -34,7 +35,10 @@ async fn a_hundred_thousand_timers_are_not_scanned() {
     let mut app = flow.db.connect(Role::App).await;
     sqlx::query("begin").execute(&mut app).await.expect("begun");
     let began = Instant::now();
-    let due: Vec<Uuid> = sqlx::query_scalar("select workflow.fn_timer_due(100, 'chancery')").fetch_one(&mut app).await.expect("due");
+    let due: Vec<Uuid> = sqlx::query_scalar("select workflow.fn_timer_due(100, 'chancery')")
+        .fetch_one(&mut app)
+        .await
+        .expect("due");
     println!("100,000 timers: asked in {:?}", began.elapsed());
     let rows: i64 = sqlx::query_scalar(read).fetch_one(&mut app).await.expect("counts");
     sqlx::query("rollback").execute(&mut app).await.expect("over");
@@ -48,7 +52,8 @@ async fn a_hundred_thousand_timers_are_not_scanned() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_timer_fires_once() {
     let flow = Flow::new().await;
-    let steps: Vec<_> = (0..10).map(|n| step(&format!("s{n}"), json!({ "deadline": "1 minute" }))).collect();
+    let steps: Vec<_> =
+        (0..10).map(|n| step(&format!("s{n}"), json!({ "deadline": "1 minute" }))).collect();
     let mut definition = workflow("many", steps, vec![]);
     definition["start"] = (0..10).map(|n| format!("s{n}")).collect();
     let run = flow.begun(definition).await;
@@ -64,7 +69,9 @@ async fn a_timer_fires_once() {
             tokio::spawn(async move {
                 let mut fired = 0;
                 for timer in due {
-                    fired += i32::from(store.fn_timer_fire(timer, LOOPS).await.expect("an answer").fired);
+                    fired += i32::from(
+                        store.fn_timer_fire(timer, LOOPS).await.expect("an answer").fired,
+                    );
                 }
                 fired
             })
@@ -75,7 +82,11 @@ async fn a_timer_fires_once() {
         fired += replica.await.expect("a replica");
     }
     assert_eq!(fired, 10);
-    assert_eq!(flow.number("select count(*) from fsm.transition_log where transition_id like '%#T5:%'").await, 10);
+    assert_eq!(
+        flow.number("select count(*) from fsm.transition_log where transition_id like '%#T5:%'")
+            .await,
+        10
+    );
     assert_eq!(flow.store.fn_timer_due(100, LOOPS).await.expect("due"), Vec::<Uuid>::new());
 }
 
@@ -87,22 +98,37 @@ async fn a_timer_outlives_who_asked_for_it() {
     let due = flow.store.fn_timer_due(100, LOOPS).await.expect("due");
     // Somebody fires it in a transaction that never commits.
     let mut app = flow.db.connect(Role::App).await;
-    for statement in ["begin".to_owned(), format!("select workflow.fn_timer_fire('{}', 'chancery')", due[0]), "rollback".to_owned()] {
+    for statement in [
+        "begin".to_owned(),
+        format!("select workflow.fn_timer_fire('{}', 'chancery')", due[0]),
+        "rollback".to_owned(),
+    ] {
         sqlx::Executor::execute(&mut app, sqlx::AssertSqlSafe(statement)).await.expect("done");
     }
     assert_eq!(flow.state_of(id).await, "in_progress");
     assert_eq!(flow.db.store(Role::App).fn_timer_due(100, LOOPS).await.expect("due"), due);
     assert!(flow.store.fn_timer_fire(due[0], LOOPS).await.expect("fired").fired);
-    assert!(!flow.unchanged(flow.store.fn_timer_fire(due[0], LOOPS)).await.expect("an answer").fired);
-    assert!(!flow.unchanged(flow.store.fn_timer_fire(Uuid::now_v7(), LOOPS)).await.expect("an answer").fired);
+    assert!(
+        !flow.unchanged(flow.store.fn_timer_fire(due[0], LOOPS)).await.expect("an answer").fired
+    );
+    assert!(
+        !flow
+            .unchanged(flow.store.fn_timer_fire(Uuid::now_v7(), LOOPS))
+            .await
+            .expect("an answer")
+            .fired
+    );
 }
 
 /// Not before its time, and not by anybody but the loops.
 #[tokio::test]
 async fn a_timer_is_the_clocks() {
     let (flow, _, id) = in_progress(json!({ "deadline": "1 minute" })).await;
-    let timer: Uuid = flow.one(&format!("select timer_id from workflow.timer where run_id = '{id}'")).await;
-    assert!(!flow.unchanged(flow.store.fn_timer_fire(timer, LOOPS)).await.expect("an answer").fired);
+    let timer: Uuid =
+        flow.one(&format!("select timer_id from workflow.timer where run_id = '{id}'")).await;
+    assert!(
+        !flow.unchanged(flow.store.fn_timer_fire(timer, LOOPS)).await.expect("an answer").fired
+    );
     assert_eq!(flow.refuses(flow.store.fn_timer_fire(timer, "desk")).await, ["RI003"]);
     assert_eq!(flow.refuses(flow.store.fn_timer_due(1, "desk")).await, ["RI003"]);
     assert_eq!(flow.refuses(flow.store.fn_mow_next(1, "desk")).await, ["RI003"]);
@@ -114,7 +140,8 @@ async fn a_timer_that_fails_is_put_off() {
     let flow = Flow::new().await;
     let path = chancery_testkit::repo_path("machines/finding.yaml");
     flow.db.machine(&std::fs::read_to_string(path).expect("a shipped machine")).await;
-    let mut definition = workflow("one", vec![step("work", json!({ "deadline": "1 minute" })), human("b")], vec![]);
+    let mut definition =
+        workflow("one", vec![step("work", json!({ "deadline": "1 minute" })), human("b")], vec![]);
     definition["start"] = json!(["work", "b"]);
     let run = flow.begun(definition).await;
     let id = flow.claimed(run, "work").await;

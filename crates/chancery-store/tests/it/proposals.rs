@@ -32,7 +32,13 @@ async fn create(flow: &Flow, id: Uuid, proposal: &Proposal) -> Result<ProposalRe
     create_as(flow, id, proposal, "petra", "pic_human").await
 }
 
-async fn create_as(flow: &Flow, id: Uuid, proposal: &Proposal, principal: &str, class: &str) -> Result<ProposalReport, Error> {
+async fn create_as(
+    flow: &Flow,
+    id: Uuid,
+    proposal: &Proposal,
+    principal: &str,
+    class: &str,
+) -> Result<ProposalReport, Error> {
     let evidence = json!({ "action_sha256": hex(&sha(&proposal.action)) });
     let act = Act {
         run_kind: "proposal",
@@ -56,7 +62,12 @@ async fn create_as(flow: &Flow, id: Uuid, proposal: &Proposal, principal: &str, 
     flow.store.fn_proposal_create(&act, &new).await
 }
 
-async fn carry_out(flow: &Flow, id: Uuid, outcome: &Value, evidence: Value) -> Result<ProposalReport, Error> {
+async fn carry_out(
+    flow: &Flow,
+    id: Uuid,
+    outcome: &Value,
+    evidence: Value,
+) -> Result<ProposalReport, Error> {
     let act = Act {
         run_kind: "proposal",
         run_id: id,
@@ -82,19 +93,39 @@ async fn a_proposal_is_carried_out_when_others_approve() {
     assert!(flow.unchanged(create(&flow, id, &proposal)).await.expect("the same").replayed);
     let other = Proposal { action: json!({ "edge": "none" }), ..edge() };
     assert_eq!(flow.refuses(create(&flow, id, &other)).await, ["RW019"]);
-    assert_eq!(flow.number(&format!("select count(*) from governance.iu_usage_evidence where proposal_id = '{id}'")).await, 1);
+    assert_eq!(
+        flow.number(&format!(
+            "select count(*) from governance.iu_usage_evidence where proposal_id = '{id}'"
+        ))
+        .await,
+        1
+    );
     let done = json!({ "audit_ref": "A-1" });
     let came = json!({ "edge_id": 7 });
     assert_eq!(flow.refuses(carry_out(&flow, id, &came, done.clone())).await, ["RS004"], "a draft");
     let digest = json!({ "digest": hex(&sha(&proposal.action)) });
     let wrong = json!({ "digest": hex(&sha(&json!({}))) });
-    assert_eq!(flow.refuses(flow.proposal_move("proposal", id, "submit", wrong, "petra")).await, ["G-DIGEST-PINNED"]);
-    assert_eq!(flow.refuses(flow.proposal_move("proposal", id, "submit", digest.clone(), "rita")).await, ["G-PROPOSER"]);
+    assert_eq!(
+        flow.refuses(flow.proposal_move("proposal", id, "submit", wrong, "petra")).await,
+        ["G-DIGEST-PINNED"]
+    );
+    assert_eq!(
+        flow.refuses(flow.proposal_move("proposal", id, "submit", digest.clone(), "rita")).await,
+        ["G-PROPOSER"]
+    );
     flow.proposal_move("proposal", id, "submit", digest, "petra").await.expect("submitted");
     let approval = flow.review_asked("proposal", id, &sha(&proposal.action)).await;
     assert_eq!(flow.settle("proposal", id).await, "review");
-    assert_eq!(flow.refuses(flow.votes(approval, "petra", "approve")).await.len(), 1, "not one's own");
-    assert_eq!(flow.refuses(carry_out(&flow, id, &came, done.clone())).await, ["RS004"], "in review");
+    assert_eq!(
+        flow.refuses(flow.votes(approval, "petra", "approve")).await.len(),
+        1,
+        "not one's own"
+    );
+    assert_eq!(
+        flow.refuses(carry_out(&flow, id, &came, done.clone())).await,
+        ["RS004"],
+        "in review"
+    );
     flow.votes(approval, "sofia", "approve").await.expect("a vote");
     flow.ring().await;
     assert_eq!(flow.settle("proposal", id).await, "approved");
@@ -107,7 +138,16 @@ async fn a_proposal_is_carried_out_when_others_approve() {
         .texts(&format!("select event_type from event.event_outbox where subject_id = '{id}' order by subject_seq"))
         .await;
     let told: Vec<&str> = told.iter().flatten().map(String::as_str).collect();
-    assert_eq!(told, ["proposal.created", "proposal.submitted", "proposal.in_review", "proposal.approved", "proposal.merged"]);
+    assert_eq!(
+        told,
+        [
+            "proposal.created",
+            "proposal.submitted",
+            "proposal.in_review",
+            "proposal.approved",
+            "proposal.merged"
+        ]
+    );
     assert_eq!(flow.number("select count(*) from workflow.timer").await, 0);
 }
 
@@ -121,18 +161,40 @@ async fn a_proposal_has_what_it_needs() {
         (Proposal { title: " ", ..edge() }, "an id and a title"),
         (Proposal { units: vec![Uuid::now_v7()], ..edge() }, "units that there are"),
         (Proposal { action: json!([]), ..edge() }, "an action: an object of at most 65536 bytes"),
-        (Proposal { action: json!({ "x": "x".repeat(70_000) }), ..edge() }, "an action: an object of at most 65536 bytes"),
-        (Proposal { usage: json!([]), ..edge() }, "evidence: a list of {kind, facts, iu_id}, not empty"),
-        (Proposal { usage: json!({}), ..edge() }, "evidence: a list of {kind, facts, iu_id}, not empty"),
-        (Proposal { usage: json!([7]), ..edge() }, "evidence: a list of {kind, facts, iu_id}, not empty"),
-        (Proposal { usage: json!([{ "kind": "read" }]), ..edge() }, "evidence: a list of {kind, facts, iu_id}, not empty"),
-        (Proposal { usage: json!([{ "kind": "read", "facts": {}, "iu_id": "x" }]), ..edge() }, "evidence: a list of {kind, facts, iu_id}, not empty"),
+        (
+            Proposal { action: json!({ "x": "x".repeat(70_000) }), ..edge() },
+            "an action: an object of at most 65536 bytes",
+        ),
+        (
+            Proposal { usage: json!([]), ..edge() },
+            "evidence: a list of {kind, facts, iu_id}, not empty",
+        ),
+        (
+            Proposal { usage: json!({}), ..edge() },
+            "evidence: a list of {kind, facts, iu_id}, not empty",
+        ),
+        (
+            Proposal { usage: json!([7]), ..edge() },
+            "evidence: a list of {kind, facts, iu_id}, not empty",
+        ),
+        (
+            Proposal { usage: json!([{ "kind": "read" }]), ..edge() },
+            "evidence: a list of {kind, facts, iu_id}, not empty",
+        ),
+        (
+            Proposal { usage: json!([{ "kind": "read", "facts": {}, "iu_id": "x" }]), ..edge() },
+            "evidence: a list of {kind, facts, iu_id}, not empty",
+        ),
     ] {
         let answer = flow.unchanged(create(&flow, Uuid::now_v7(), &proposal)).await;
         assert_eq!(facts(answer)["expected"], expected);
     }
     let id = Uuid::now_v7();
-    assert_eq!(flow.refuses(create_as(&flow, id, &edge(), "guest", "observer")).await[0], "RS004", "who only reads proposes nothing");
+    assert_eq!(
+        flow.refuses(create_as(&flow, id, &edge(), "guest", "observer")).await[0],
+        "RS004",
+        "who only reads proposes nothing"
+    );
     create_as(&flow, id, &edge(), "hall", "executor_worker").await.expect("a program may");
 }
 
@@ -158,5 +220,8 @@ async fn a_proposal_is_rejected_withdrawn_or_returned() {
     let approval = flow.review_asked("proposal", id, &sha(&proposal.action)).await;
     flow.votes(approval, "sofia", "reject").await.expect("a vote");
     assert_eq!(flow.settle("proposal", id).await, "rejected");
-    assert_eq!(flow.refuses(carry_out(&flow, id, &json!({}), json!({ "audit_ref": "A" }))).await, ["RS004"]);
+    assert_eq!(
+        flow.refuses(carry_out(&flow, id, &json!({}), json!({ "audit_ref": "A" }))).await,
+        ["RS004"]
+    );
 }
