@@ -194,7 +194,7 @@ async fn a_block_is_escalated_by_hand() {
     assert_eq!(standing(&flow, run, id).await, is("red", "red"));
     assert_eq!(
         flow.refuses(escalate(&flow, id, Some(approval), DESK)).await,
-        ["RA003"],
+        ["RA006"],
         "used once"
     );
 }

@@ -112,7 +112,7 @@ async fn an_approval_opens_once() {
     let again = flow.unchanged(reopen(&flow, id, approval, "one")).await.expect("the same");
     assert_eq!((again.replayed, again.seq), (true, first.seq));
     flow.complete(id, json!({})).await.expect("completed");
-    assert_eq!(flow.refuses(reopen(&flow, id, approval, "two")).await, ["RA003"]);
+    assert_eq!(flow.refuses(reopen(&flow, id, approval, "two")).await, ["RA006"]);
     let again = flow.unchanged(reopen(&flow, id, approval, "one")).await.expect("still the same");
     assert!(again.replayed);
 }

@@ -6,14 +6,11 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::flow_moves::{DORA, audited, in_progress};
-use crate::flow_world::{By, CHIEF, DESK, ESME, Flow, TESS, hex, sha, single};
+use crate::flow_world::{By, CHIEF, DESK, ESME, Flow, TESS, hex, plus, sha, single};
 
 /// A worker's step whose job the hall works on.
 async fn at_work(more: Value) -> (Flow, Uuid, Uuid, chancery_store::queue::LeasedJob) {
-    let mut fields = json!({ "executor": "noop" });
-    for (field, value) in more.as_object().expect("an object") {
-        fields[field] = value.clone();
-    }
+    let fields = plus(json!({ "executor": "noop" }), more);
     let (flow, run) = Flow::with(single("auto", fields)).await;
     let id = flow.step(run, "work").await;
     let job = flow.working().await;
@@ -22,10 +19,7 @@ async fn at_work(more: Value) -> (Flow, Uuid, Uuid, chancery_store::queue::Lease
 
 /// In progress with a deadline of a minute, which passed.
 async fn overdue(more: Value) -> (Flow, Uuid, Uuid) {
-    let mut fields = json!({ "deadline": "1 minute" });
-    for (field, value) in more.as_object().expect("an object") {
-        fields[field] = value.clone();
-    }
+    let fields = plus(json!({ "deadline": "1 minute" }), more);
     let (flow, run, id) = in_progress(fields).await;
     flow.later(61_000).await;
     flow.ring().await;
@@ -255,7 +249,7 @@ async fn t8r_and_t12r_opened_again_on_an_approval() {
         let asked = flow.asked("step_reopen", "medium", &id.to_string()).await;
         assert_eq!(
             flow.refuses(reopen(reopened(Some(asked), "data_error"))).await,
-            ["RA003"],
+            ["RA006"],
             "not granted"
         );
         let approval = flow.approved("step_reopen", &id.to_string()).await;
@@ -496,6 +490,6 @@ async fn t13_called_off_with_an_approval() {
                 "T13 {from}>cancelled chief/reviewer rpc:step_cancel A-1 | step.cancelled {{}}"
             )
         );
-        assert_eq!(flow.refuses(cancel(granted, CHIEF)).await, ["RA003"], "used once");
+        assert_eq!(flow.refuses(cancel(granted, CHIEF)).await, ["RA006"], "used once");
     }
 }

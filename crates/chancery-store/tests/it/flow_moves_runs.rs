@@ -6,7 +6,7 @@ use uuid::Uuid;
 
 use crate::flow_moves::audited;
 use crate::flow_world::{
-    By, CHIEF, DESK, ESME, Flow, TESS, hex, human, sha, single, step, way, workflow,
+    By, CHIEF, DESK, ESME, Flow, TESS, hex, human, plus, sha, single, step, way, workflow,
 };
 
 const BRIDGE: &str = "event:sub_workflow_rollup";
@@ -85,7 +85,7 @@ async fn w3_called_off_with_an_approval() {
         let proof = json!({ "answer": 1 });
         assert_eq!(
             flow.refuses(flow.store.fn_wait_resolve(wait, &proof, "rita", "reviewer")).await,
-            ["RW015"]
+            ["RW006"]
         );
         let freed = audited(json!({ "resolution_ref": "R" }));
         assert_eq!(
@@ -153,10 +153,7 @@ async fn w4_and_w5_on_hold_and_on_again() {
 async fn bridged(more: Value) -> (Flow, Uuid, Uuid, Uuid) {
     let flow = Flow::new().await;
     flow.install(workflow("inner", vec![human("x"), human("y")], vec![way("x > y")])).await;
-    let mut fields = json!({ "sub_workflow": "inner" });
-    for (field, value) in more.as_object().expect("an object") {
-        fields[field] = value.clone();
-    }
+    let fields = plus(json!({ "sub_workflow": "inner" }), more);
     let run = flow.begun(workflow("outer", vec![step("sub", fields)], vec![])).await;
     let id = flow.step(run, "sub").await;
     let inner: Uuid = flow

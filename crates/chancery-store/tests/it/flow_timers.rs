@@ -12,6 +12,7 @@ use crate::flow_world::{Flow, LOOPS, human, step, workflow};
 
 /// 100,000 timers wait, and the few that have rung are found without reading the others.
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "how long it took")]
 async fn a_hundred_thousand_timers_are_not_scanned() {
     let (flow, run, id) = in_progress(json!({ "deadline": "1 minute" })).await;
     flow.as_superuser(&format!(

@@ -2,8 +2,6 @@
 //!
 //! Built on [`Yard`], whose queue and people it shares. Signatures are any 64 bytes, as there.
 
-use chancery_model::canonical;
-use chancery_model::refusal::Code;
 use chancery_store::Error;
 use chancery_store::fsm::{Move, MoveReport, Signed};
 use chancery_store::queue::LeasedJob;
@@ -15,6 +13,10 @@ use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
+pub(crate) use crate::flow_words::{
+    facts, hex, human, noop, plus, sha, single, step, title, way, when, workflow,
+};
+use crate::flow_words::{named, refused};
 use crate::queue_world::{WORKER, Yard};
 
 /// The principal of the loops.
@@ -47,88 +49,6 @@ pub(crate) const CHIEF: By<'static> = By { principal: "chief", class: "reviewer"
 pub(crate) const TESS: By<'static> = By { principal: "tess", class: "task_pic_human" };
 pub(crate) const ESME: By<'static> = By { principal: "esme", class: "escalation_handler" };
 
-// ── definitions ─────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-pub(crate) fn title(text: &str) -> Value {
-    json!({ "en": text, "vi": text })
-}
-
-/// A step with these fields beside its key and title.
-pub(crate) fn step(key: &str, more: Value) -> Value {
-    let mut step = json!({ "key": key, "title": title(key) });
-    for (field, value) in more.as_object().expect("an object") {
-        step[field] = value.clone();
-    }
-    step
-}
-
-/// A step of a person's.
-pub(crate) fn human(key: &str) -> Value {
-    step(key, json!({}))
-}
-
-/// A step of a worker's.
-pub(crate) fn noop(key: &str) -> Value {
-    step(key, json!({ "executor": "noop" }))
-}
-
-/// `a > b`, `a and> b`, `a or> b`; a condition is given as `(ways, rule)` by [`when`].
-pub(crate) fn way(text: &str) -> Value {
-    let parts: Vec<&str> = text.split(' ').collect();
-    let [from, kind, to] = parts[..] else { panic!("FROM KIND> TO, not {text}") };
-    match kind.trim_end_matches('>') {
-        "" => json!({ "from": from, "to": to }),
-        kind => json!({ "from": from, "to": to, "kind": kind }),
-    }
-}
-
-pub(crate) fn when(from: &str, to: &str, rule: &str) -> Value {
-    json!({ "from": from, "to": to, "kind": "condition", "when": rule })
-}
-
-/// A definition of these steps and ways; the first step is the first one.
-pub(crate) fn workflow(name: &str, steps: Vec<Value>, ways: Vec<Value>) -> Value {
-    json!({ "workflow": name, "title": title(name), "steps": steps, "relations": ways })
-}
-
-/// A definition of one step.
-pub(crate) fn single(name: &str, more: Value) -> Value {
-    workflow(name, vec![step("work", more)], vec![])
-}
-
-pub(crate) fn sha(document: &Value) -> Vec<u8> {
-    canonical::sha256(document).to_vec()
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-// ── refusals ────────────────────────────────────────────────────────────────────────────────────────────────────────────────
-
-/// What a refusal names: its codes, and for a guard its name.
-#[track_caller]
-pub(crate) fn refused<T: std::fmt::Debug>(answer: Result<T, Error>) -> Vec<String> {
-    let error = answer.expect_err("a refusal");
-    let refusal = error.refusal().unwrap_or_else(|| panic!("a refusal, not {error:?}"));
-    refusal.problems.iter().map(|problem| named(problem.code, problem.facts.get("guard"))).collect()
-}
-
-fn named(code: Code, guard: Option<&Value>) -> String {
-    match guard.and_then(Value::as_str) {
-        Some(guard) => guard.to_owned(),
-        None => code.as_str().to_owned(),
-    }
-}
-
-/// The facts of the first problem.
-#[track_caller]
-pub(crate) fn facts<T: std::fmt::Debug>(answer: Result<T, Error>) -> Value {
-    let error = answer.expect_err("a refusal");
-    let refusal = error.refusal().unwrap_or_else(|| panic!("a refusal, not {error:?}"));
-    Value::Object(refusal.problems[0].facts.clone())
-}
-
 impl Flow {
     pub(crate) async fn new() -> Self {
         Self::on(TestDb::new().await).await
@@ -151,8 +71,8 @@ impl Flow {
         yard.stop_the_clock().await;
         let written = yard
             .one(
-                "select 'select md5(concat_ws('' '', ' || string_agg(
-                          format('(select md5(coalesce(string_agg(md5(t::text),  order by md5(t::text)), )) from %s t)', c.oid::regclass), ', ') || '))'
+                "select $q$select md5(concat_ws(' ', $q$ || string_agg(
+                          format($q$(select md5(coalesce(string_agg(md5(t::text), ' ' order by md5(t::text)), '')) from %s t)$q$, c.oid::regclass), ', ') || '))'
                    from pg_class c
                   where (c.relnamespace in ('workflow'::regnamespace, 'approval'::regnamespace, 'governance'::regnamespace, 'queue'::regnamespace)
                          and c.relkind in ('r', 'p') and not c.relispartition)

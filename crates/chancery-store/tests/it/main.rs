@@ -45,6 +45,7 @@ mod flow_moves_ends;
 mod flow_moves_runs;
 mod flow_timers;
 mod flow_waits;
+mod flow_words;
 mod flow_world;
 mod governance;
 mod governance_heartbeat;
