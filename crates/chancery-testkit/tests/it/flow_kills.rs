@@ -320,6 +320,8 @@ where
         .unwrap_or_else(|error| panic!("{query}: {error}"))
 }
 
+/// How much the test does, where the runner says so.
+#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
 fn number(name: &str, usually: usize) -> usize {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
 }
