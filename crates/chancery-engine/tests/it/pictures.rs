@@ -74,7 +74,8 @@ async fn a_change_is_shown_beside_what_it_changes_and_drawn_anew_when_it_is_writ
     };
     let pictures = Pictures::default();
     let marks = async || {
-        let picture = pictures.of(&flows.store, &Pictured::Change(change), &Options::default());
+        let (what, options) = (Pictured::Change(change), Options::default());
+        let picture = pictures.of(&flows.store, &what, &options);
         let picture = picture.await.expect("an answer").expect("a picture");
         let mut marks: Vec<_> =
             picture.nodes.iter().map(|node| (node.id.clone(), node.mark)).collect();
