@@ -78,7 +78,7 @@ pub(crate) struct Globals {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Walk through a purchase with refusals on the way, then cut a document
+    /// Walk through a purchase with refusals on the way, a cut of a document, and a run of a workflow
     #[command(after_help = "Example:\n  $ chancery demo")]
     Demo,
     /// The private PostgreSQL: start, stop, look, connect

@@ -5,12 +5,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use chancery_engine::loops::{LOOPS, Loops};
 use chancery_model::refusal::Code;
-use chancery_store::Role;
+use chancery_store::{Role, Store};
 use clap::Parser as _;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 use uuid::Uuid;
 
 use crate::Context;
@@ -61,6 +64,12 @@ const CUTTERS: [Person; 3] = [
 const DOCUMENT: (&str, &str) =
     ("records-policy.md", include_str!("../../../examples/documents/records-policy.md"));
 
+const WORKFLOW: (&str, &str) =
+    ("business_trip.yaml", include_str!("../../../examples/workflows/business_trip.yaml"));
+/// For the loops.
+const CONNECTIONS: u32 = 6;
+const FILING: [Person; 1] = [("hand", "service", "executor_worker")];
+
 const DATA: &str = r#"{"item": "laser cutter", "amount": 7200}"#;
 const ORDER_UNBACKED: &str =
     r#"{"facet": "supplier_confirmation", "event": {"order_number": "PO-117"}}"#;
@@ -91,13 +100,14 @@ struct Walk<'a> {
 pub(crate) async fn demo(context: &mut Context) -> Result<Outcome, Failure> {
     let home = context.config.home.path().to_owned();
     let mut walk = Walk { context, steps: Vec::new() };
-    walk.say("A purchase from draft to delivery, then a document from text to verified units. Every line that begins with $ is a command you can type yourself.")?;
+    walk.say("A purchase from draft to delivery, a document from text to verified units, and a workflow from its proposal to the end of a run. Every line that begins with $ is a command you can type yourself.")?;
     walk.say(&format!("$ export CHANCERY_HOME={}", quoted(&home.display().to_string())))?;
     walk.set_up(&home).await?;
     let run = Uuid::now_v7().to_string();
     walk.buy(&run).await?;
     walk.look_back(&run).await?;
     walk.cut_a_document(&home).await?;
+    walk.run_a_workflow(&home).await?;
     walk.farewell(&home, &run)?;
     if walk.context.out.is_json() {
         let answer = json!({ "run": run, "steps": walk.steps });
@@ -303,6 +313,64 @@ impl Walk<'_> {
         self.step("And everything fits, the units included.", &["audit", "verify"], End::Done).await
     }
 
+    async fn run_a_workflow(&mut self, home: &Path) -> Result<(), Failure> {
+        let why =
+            "Last, a workflow: steps of people and of programs. A service does what needs nobody.";
+        self.introduce(why, &FILING).await?;
+        let file = demo_file(home, WORKFLOW.0, WORKFLOW.1)?;
+        let (change, run) = (Uuid::now_v7().to_string(), Uuid::now_v7().to_string());
+        let propose = ["workflow", "propose", &file, "--id", &change, "--as", "alice"];
+        let start = [
+            "workflow",
+            "start",
+            "business_trip",
+            "--id",
+            &run,
+            "--input",
+            r#"{"to": "Hanoi", "abroad": false}"#,
+            "--as",
+            "alice",
+        ];
+        let steps: [(&str, &[&str]); 6] = [
+            ("A definition enters by a proposal. What is wrong with it is said now.", &propose),
+            ("Handed in, its text stands.", &["workflow", "submit", &change, "--as", "alice"]),
+            ("Others approve exactly this text.", &["workflow", "approve", &change, "--as", "bob"]),
+            ("", &["workflow", "approve", &change, "--as", "carol"]),
+            ("Merged, it can be started.", &["workflow", "merge", &change, "--as", "alice"]),
+            ("Alice starts a run.", &start),
+        ];
+        for (why, args) in steps {
+            self.step(why, args, End::Done).await?;
+        }
+        let session = Session::open(self.context).await?;
+        let store = Store::with_connections(&session.target, Role::App, CONNECTIONS)?;
+        let (end, stop) = watch::channel(false);
+        self.say("\nA host drives it (`chancery serve`); here the walk does so itself.")?;
+        let loops = Loops::start(LOOPS, &store, &format!("demo:{}", Uuid::now_v7()), &stop);
+        let walked = self.walk_the_run(&store, &run).await;
+        end.send_replace(true);
+        loops.ended().await;
+        walked?;
+        self.step("", &["workflow", "status", &run], End::Done).await?;
+        self.step("And everything fits, the run included.", &["audit", "verify"], End::Done).await
+    }
+
+    async fn walk_the_run(&mut self, store: &Store, run: &str) -> Result<(), Failure> {
+        reaches(store, run, "plan", "ready").await?;
+        let claim = ["step", "claim", run, "plan", "--as", "alice"];
+        self.step("The first step is hers.", &claim, End::Done).await?;
+        let why = "Refusal 4. The output breaks the contract of the step.";
+        let free = ["step", "complete", run, "plan", "--output", r#"{"cost": 0}"#, "--as", "alice"];
+        self.step(why, &free, End::Refused(Code::RW008)).await?;
+        let done =
+            ["step", "complete", run, "plan", "--output", r#"{"cost": 700}"#, "--as", "alice"];
+        self.step("", &done, End::Done).await?;
+        reaches(store, run, "file", "ready").await?;
+        let why = "The trip stays at home, so nobody insures it. A worker files it.";
+        self.step(why, &["worker", "--class", "noop", "--once", "--as", "hand"], End::Done).await?;
+        reaches(store, run, "file", "completed").await
+    }
+
     fn farewell(&mut self, home: &Path, run: &str) -> Result<(), Failure> {
         let file = demo_folder(home).join(format!("{}.yaml", EXAMPLE.0));
         let copy = format!("cp {} mine.yaml", quoted(&file.display().to_string()));
@@ -315,6 +383,10 @@ impl Walk<'_> {
             ("  and put it to work", "chancery machine apply mine.yaml".to_owned()),
             ("  every run there is", "chancery run list".to_owned()),
             ("  the units of the document", "chancery doc units records-policy".to_owned()),
+            (
+                "  the workflow, and who does what",
+                "chancery workflow show business_trip".to_owned(),
+            ),
             ("  look inside, with a login that only reads", "chancery db psql".to_owned()),
             ("  is the ground safe?", "chancery doctor".to_owned()),
             ("  good night", "chancery db stop".to_owned()),
@@ -374,6 +446,19 @@ impl Walk<'_> {
         let keys = store.signing_keys().await?;
         Ok(keys.iter().any(|key| key.revoked_at.is_none() && here.contains(&key.key_id)))
     }
+}
+
+/// Waits until the loops have brought a step to a state.
+async fn reaches(store: &Store, run: &str, key: &str, state: &str) -> Result<(), Failure> {
+    let run: Uuid = run.parse().unwrap_or_default();
+    for _ in 0..200 {
+        let work = store.work_at(run, key).await?;
+        if work.is_some_and(|work| work.state_code == state) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    Err(Failure::Failed(format!("the walk stops: the step {key} is not {state} after 20 s")))
 }
 
 fn demo_folder(home: &Path) -> PathBuf {

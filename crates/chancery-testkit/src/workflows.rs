@@ -289,12 +289,17 @@ impl Flows {
     ///
     /// # Errors
     /// The database's refusal.
-    pub async fn run_call(&self, run: Uuid, call: &str) -> Result<RunReport, Error> {
+    pub async fn run_call(
+        &self,
+        run: Uuid,
+        call: &str,
+        approval: Option<Uuid>,
+    ) -> Result<RunReport, Error> {
         self.store
             .fn_workflow_move(&RunCall {
                 workflow_run_id: run,
                 call,
-                evidence: &json!({ "audit_ref": "test" }),
+                evidence: &json!({ "audit_ref": "test", "approval_id": approval }),
                 principal: CLERK,
                 actor_class: "reviewer",
                 idempotency_key: &Uuid::now_v7().to_string(),

@@ -36,6 +36,10 @@ begin
       -- Somebody freed or reopened it: where its sub-workflow stands by now counts again.
       perform workflow.tell_parent(p_work.run_id);
     end if;
+    if v_was_state = 'completed' then
+      -- What is opened again is unfinished again.
+      perform workflow.want_critical_path(p_work.workflow_run_id);
+    end if;
   elsif p_to = 'completed' then
     -- A step that follows a sub-workflow may have waited for this task alone.
     insert into workflow.agenda (workflow_run_id, cause, run_id)

@@ -9,7 +9,7 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_work workflow.work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
-  v_key constant text := 'begin:' || p_job_id || '#' || p_lease_no;
+  v_key constant text := 'chancery:begin:' || p_job_id || '#' || p_lease_no;
   v_run_state text;
   v_evidence jsonb := jsonb_build_object('audit_ref', 'job:' || p_job_id || '#' || p_lease_no, 'worker', p_worker);
 begin

@@ -32,7 +32,7 @@ begin
   v_work.deadline := p_deadline;
   if v_work.state_code = 'overdue' then
     perform workflow.act(v_work, 'in_progress', 'system', 'condition_resolved', 'deadline_extended',
-                         jsonb_build_object('audit_ref', 'decision:' || v_decision, 'decision_id', v_decision), 'chancery', 'extend:' || v_decision);
+                         jsonb_build_object('audit_ref', 'decision:' || v_decision, 'decision_id', v_decision), 'chancery', 'chancery:extend:' || v_decision);
   else
     perform workflow.recolour(v_work);
     if v_work.state_code <> 'not_started' then

@@ -16,6 +16,7 @@ begin
   if p_actor_class in ('executor_worker', 'system', 'mow_orchestrator') then
     perform internal.refuse(internal.problem('RW020', jsonb_build_object('actor_class', p_actor_class)));
   end if;
+  perform workflow.require_own_key(p_idempotency_key);
   return workflow.call(workflow.take(p_run_kind, p_run_id), p_call, p_evidence, p_document, p_principal, p_actor_class, p_idempotency_key, p_reason, p_key_id, p_signature);
 end
 $$;

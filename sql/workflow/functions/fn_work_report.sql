@@ -9,7 +9,7 @@ create or replace function workflow.fn_work_report(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_key constant text := 'report:' || p_job_id || '#' || p_lease_no;
+  v_key constant text := 'chancery:report:' || p_job_id || '#' || p_lease_no;
   v_evidence constant jsonb := coalesce(p_evidence, '{}') || jsonb_build_object('audit_ref', 'job:' || p_job_id || '#' || p_lease_no, 'worker', p_worker);
   v_done record;
   v_work workflow.work;

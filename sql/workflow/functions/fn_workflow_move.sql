@@ -19,6 +19,7 @@ begin
   if p_actor_class in ('system', 'mow_orchestrator') then
     perform internal.refuse(internal.problem('RW020', jsonb_build_object('actor_class', p_actor_class)));
   end if;
+  perform workflow.require_own_key(p_idempotency_key);
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id for no key update;
   if not found then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow_run', 'id', p_workflow_run_id)));

@@ -16,6 +16,7 @@ declare
   v_problems jsonb;
 begin
   perform fsm.require_fresh_reads();
+  perform workflow.require_own_key(p_idempotency_key);
   perform pg_advisory_xact_lock(hashtextextended('workflow_run:' || p_workflow_run_id, 0));
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
   if found then

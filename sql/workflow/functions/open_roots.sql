@@ -19,6 +19,7 @@ begin
     perform workflow.consider(v_step_run_id);
     v_moved := v_moved + 1;
   end loop;
+  perform workflow.want_critical_path(p_run.workflow_run_id);
   return v_moved;
 end
 $$;

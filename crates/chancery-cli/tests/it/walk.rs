@@ -315,7 +315,7 @@ fn the_demo_can_be_repeated(place: &Place) {
     for shown in ["$ chancery run start", "$ chancery audit verify", "everything fits"] {
         assert!(said.stdout.contains(shown), "{said:?}");
     }
-    for code in ["refused RS006", "refused RS004", "refused RS007"] {
+    for code in ["refused RS006", "refused RS004", "refused RS007", "refused RW008"] {
         assert!(said.stderr.contains(code), "{code}: {said:?}");
     }
     let walked = place.json(&["demo"]);
@@ -329,8 +329,8 @@ fn the_demo_can_be_repeated(place: &Place) {
     };
     assert_eq!(
         (exits(3), exits(1), exits(2)),
-        (4, 0, 0),
-        "three refusals and one preview that says no"
+        (5, 0, 0),
+        "four refusals and one preview that says no"
     );
     let run = walked["run"].as_str().expect("a run");
     assert_eq!(place.json(&["run", "show", run])["state"], "received");

@@ -64,7 +64,7 @@ struct Story<'a> {
     ended: Option<(i64, &'a str, Option<i64>)>,
     /// When it was overdue first, where a move says so.
     overdue: Option<i64>,
-    /// Later endings, each of a cycle.
+    /// The endings of corrections, each of a cycle.
     corrected: Vec<(i64, i64, &'a str, &'a str)>,
     /// Waits with the cycle and the try in which they were opened.
     waits: Vec<(i64, i64, Row<'a>)>,
@@ -124,13 +124,13 @@ impl<'a> Checker<'a> {
             self.legal_in(transitions, kind, work, row);
             let verb = row.trigger_ref.strip_prefix(kind).and_then(|rest| rest.strip_prefix('_'));
             match verb.unwrap_or(&row.trigger_ref) {
-                "run_created" => self.by_the_loop(row, "birth"),
+                "run_created" => self.by_the_loop(row),
                 "precondition_resolved" => {
                     self.became_ready(row, before, part, &mut story);
                     walked.ready_at = Some(row.at_micros);
                 }
                 "branch_not_taken" => {
-                    self.by_the_loop(row, "skip");
+                    self.by_the_loop(row);
                     walked.skipped = true;
                 }
                 "claim" => drop(self.snapshot(row, "input", &story)),
@@ -178,10 +178,9 @@ impl<'a> Checker<'a> {
     }
 
     /// The loop made the move, with nothing to show for it.
-    fn by_the_loop(&mut self, row: &LogRow, key: &str) {
+    fn by_the_loop(&mut self, row: &LogRow) {
         self.nothing_written(row);
         self.expect_evidence(row, &json!({}));
-        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some(key));
         self.expect_move(row, "principal", Some(&row.principal), Some("chancery"));
     }
 
@@ -196,7 +195,7 @@ impl<'a> Checker<'a> {
         let deadline = evidence_of(row)["deadline"].as_i64();
         let expected = deadline.map_or_else(|| json!({}), |at| json!({ "deadline": at }));
         self.expect_evidence(row, &expected);
-        self.expect_move(row, "idempotency key", Some(&row.idempotency_key), Some("ready"));
+        self.expect_move(row, "principal", Some(&row.principal), Some("chancery"));
         story.due(deadline, 0);
         // The time was taken between this move and the one before it.
         let fits = match (deadline, part.deadline) {
@@ -242,7 +241,7 @@ impl<'a> Checker<'a> {
         Some(kept)
     }
 
-    /// The output is the one that was signed for; the first ending is the row's, a later one the cycle's.
+    /// The output is the one that was signed for; the first ending is the row's, that of a correction its cycle's.
     fn completed(&mut self, row: &'a LogRow, story: &mut Story<'a>) {
         let Some(output) = self.snapshot(row, "output", story) else { return };
         if row.trigger_ref != "sub_workflow_rollup" {
@@ -253,9 +252,13 @@ impl<'a> Checker<'a> {
         let at = output.number("taken_at").unwrap_or_default();
         story.output = output.opt("snapshot_id");
         if story.ended.is_none() {
-            let late = story.deadline.map(|deadline| at - deadline).filter(|late| *late > 0);
+            // What the clock declared overdue is late, also when it ends in the same microsecond.
+            let overdue = row.from_state.as_deref() == Some("overdue");
+            let late = story.deadline.map(|deadline| at - deadline);
+            let late = late.filter(|late| *late > 0 || overdue);
             story.ended = Some((at, &row.principal, late));
-        } else {
+        }
+        if story.cycle > 0 {
             let id = output.text("snapshot_id");
             story.corrected.push((story.cycle, at, &row.principal, id));
         }

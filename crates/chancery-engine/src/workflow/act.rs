@@ -244,6 +244,8 @@ fn chosen(
             .or_else(|| held.iter().find(|class| *class != "observer").cloned())
             .or_else(|| ways.first().map(|way| way.actor.clone()))
             .unwrap_or_default()),
+        // What is born is the same whoever of them brings it into being.
+        [first, ..] if state.is_none() => Ok((*first).to_owned()),
         several => Err(Error::Ambiguous(format!(
             "{principal} holds several classes that may do this ({}); choose one with --class",
             several.join(", ")

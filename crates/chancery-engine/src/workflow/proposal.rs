@@ -8,7 +8,7 @@ use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::approval::ApprovalReport;
 use chancery_store::workflow::{
-    Act, ChangeReport, Listing, LoggedMove, NewProposal, ProposalReport, Proposed,
+    Act, ChangeReport, Listing, LoggedMove, NewProposal, ProposalReport, Proposed, Way,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -201,7 +201,7 @@ fn born<'a>(
     actor: &'a Actor,
     kind: Kind,
     id: Uuid,
-    births: &[chancery_store::workflow::Way],
+    births: &[Way],
     class: &'a str,
     evidence: &'a Value,
     key: &'a str,
@@ -383,9 +383,12 @@ async fn moved_class(
     call: &str,
 ) -> Result<String, Error> {
     let ways = store.workflow_ways(&standing.machine, call, &standing.state).await?;
-    // Who may make the call is the same from every state.
-    let from = ways.first().and_then(|way| way.from.clone());
-    class_of(store, actor, said, &ways, from.as_deref()).await
+    if let Some(class) = &said.class {
+        return Ok(class.clone());
+    }
+    // Who may make the call is the same from every state, and which of them it is makes no difference to the proposal.
+    let ways: Vec<_> = ways.into_iter().map(|way| Way { from: None, ..way }).collect();
+    class_of(store, actor, said, &ways, None).await
 }
 
 async fn moved(

@@ -79,6 +79,7 @@ mod registry;
 mod restore;
 mod retention;
 mod rollup;
+mod rollup_walks;
 mod schema;
 mod session;
 mod shadowing;
