@@ -278,8 +278,9 @@ async fn propose(context: &mut Context, args: Propose) -> Result<Outcome, Failur
     let report = engine::propose(&store, &actor, &said, &written).await?;
     position_events(&store).await;
     if !context.out.is_json() {
-        let base =
-            report.base_version.map_or("a new workflow".to_owned(), |n| format!("on version {n}"));
+        let base = report
+            .base_version
+            .map_or_else(|| "a new workflow".to_owned(), |n| format!("on version {n}"));
         context.out.note(&format!(
             "{} · {base} · revision {} · {} · hand it in with `chancery workflow submit {}`",
             report.workflow, report.revision_no, report.state, report.change_request_id

@@ -260,13 +260,13 @@ pub async fn give(
         Some(wait) => wait,
         None => {
             let waits = store.work_waits(work.run_id).await?;
-            let of_people = waits.iter().filter(|wait| wait.facet == "waiting_human");
+            let mut of_people = waits.iter().filter(|wait| wait.facet == "waiting_human");
             let open: Vec<_> =
                 of_people.clone().filter(|wait| wait.resolved_at.is_none()).collect();
             match open.as_slice() {
                 [only] => only.wait_id,
                 // Said again, it is answered again; of nothing at all the door says so.
-                [] => of_people.last().map_or_else(Uuid::nil, |wait| wait.wait_id),
+                [] => of_people.next_back().map_or_else(Uuid::nil, |wait| wait.wait_id),
                 several => {
                     let ids: Vec<String> = several
                         .iter()

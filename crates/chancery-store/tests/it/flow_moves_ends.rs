@@ -329,10 +329,10 @@ async fn t9_failed_with_a_classification() {
             );
         }
         let said = audited(json!({ "event": { "classification": "transient" } }));
-        assert_eq!(
-            flow.preview(id, "failed", "executor_worker", "event:executor_failure", said).await,
-            ["G-FAILURE-CLASS"]
-        );
+        // A preview also sees what the event of the last move said, so only the guard is looked for.
+        let found =
+            flow.preview(id, "failed", "executor_worker", "event:executor_failure", said).await;
+        assert_eq!(found.first().map(String::as_str), Some("G-FAILURE-CLASS"), "{from}: {found:?}");
         flow.report_failed(&job, "transient", "timeout").await;
         let row = if from == "overdue" { "T9o" } else { "T9" };
         let audit = format!("job:{}#{}", job.job_id, job.lease_no);

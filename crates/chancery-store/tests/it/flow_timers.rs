@@ -15,23 +15,16 @@ use crate::flow_world::{Flow, LOOPS, human, step, workflow};
 #[expect(clippy::print_stdout, reason = "how long it took")]
 async fn a_hundred_thousand_timers_are_not_scanned() {
     let (flow, run, id) = in_progress(json!({ "deadline": "1 minute" })).await;
-    flow.as_superuser(&format!(
+    let many = format!(
         "insert into workflow.timer (timer_id, due_at, timer_kind, run_kind, run_id, workflow_run_id)
          select gen_random_uuid(), internal.now() + interval '1 day' + n * interval '1 second', 'deadline', 'step', gen_random_uuid(), '{run}'
            from generate_series(1, 100000) n"
-    ))
-    .await;
+    );
+    flow.db.forge(&[&many]).await;
     flow.as_superuser("analyze workflow.timer").await;
     flow.later(61_000).await;
-    let plan: Vec<String> = sqlx::query_scalar(
-        "explain select t.timer_id, t.due_at from workflow.timer t where t.due_at <= internal.now() order by t.due_at limit 100",
-    )
-    .fetch_all(&flow.admin)
-    .await
-    .expect("a plan");
-    assert!(plan.iter().any(|line| line.contains("timer_due_idx")), "{plan:?}");
     // Asked through the door, on one connection whose own counts are looked at.
-    let read = "select coalesce(sum(seq_tup_read), 0)::bigint from pg_stat_xact_all_tables where relid = 'workflow.timer'::regclass";
+    let read = "select coalesce(sum(seq_tup_read + idx_tup_fetch), 0)::bigint from pg_stat_xact_all_tables where relid = 'workflow.timer'::regclass";
     let mut app = flow.db.connect(Role::App).await;
     sqlx::query("begin").execute(&mut app).await.expect("begun");
     let began = Instant::now();
@@ -42,7 +35,8 @@ async fn a_hundred_thousand_timers_are_not_scanned() {
     println!("100,000 timers: asked in {:?}", began.elapsed());
     let rows: i64 = sqlx::query_scalar(read).fetch_one(&mut app).await.expect("counts");
     sqlx::query("rollback").execute(&mut app).await.expect("over");
-    assert_eq!((due.len(), rows), (1, 0), "no row was read by a scan");
+    assert_eq!(due.len(), 1);
+    assert!(rows <= 10, "{rows} rows of 100,001 were read");
     let fired = flow.store.fn_timer_fire(due[0], LOOPS).await.expect("fired");
     assert_eq!((fired.fired, fired.done.as_deref()), (true, Some("overdue")));
     assert_eq!(flow.state_of(id).await, "overdue");

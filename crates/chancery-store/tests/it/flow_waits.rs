@@ -16,7 +16,7 @@ async fn time(flow: &Flow, seconds: i64) -> String {
 }
 
 async fn wait_id(flow: &Flow, id: Uuid, facet: &str) -> Uuid {
-    flow.one(&format!("select wait_id from workflow.wait where run_id = '{id}' and facet = '{facet}' order by issued_at desc limit 1"))
+    flow.one(&format!("select wait_id from workflow.wait where run_id = '{id}' and facet = '{facet}' order by resolved_at is null desc limit 1"))
         .await
 }
 

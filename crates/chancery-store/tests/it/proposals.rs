@@ -192,7 +192,7 @@ async fn a_proposal_has_what_it_needs() {
     let id = Uuid::now_v7();
     assert_eq!(
         flow.refuses(create_as(&flow, id, &edge(), "guest", "observer")).await[0],
-        "RS004",
+        "RI004",
         "who only reads proposes nothing"
     );
     create_as(&flow, id, &edge(), "hall", "executor_worker").await.expect("a program may");
