@@ -305,7 +305,7 @@ comment on column workflow.step_run.facet is 'The primary facet of a wait, waiti
 comment on column workflow.step_run.blocked_since is 'Since when it is blocked, or was blocked last.';
 comment on column workflow.step_run.rollup_class is 'What the step adds to the colour of its run now; none for an optional or skipped one.';
 comment on column workflow.step_run.work_no is 'How many jobs were made for it; the key of the next one.';
-comment on column workflow.step_run.event_facts is 'What the next move''s event says besides what its actor said: facts that only the database knows.';
+comment on column workflow.step_run.event_facts is 'What the event of the move from this seq says besides what its actor said: facts that only the database knows.';
 
 create table workflow.task_run (
   task_run_id uuid primary key,
@@ -531,9 +531,9 @@ insert into fsm.run_kind_def (run_kind, scope, table_name, id_column, state_colu
   ('workflow_run', 'workflow_run', 'workflow.workflow_run', 'workflow_run_id', 'state_code', null,
    'jsonb_build_object(''workflow'', r.workflow, ''workflow_def_id'', r.workflow_def_id, ''mandatory_count'', r.mandatory_count, ''completed_count'', r.completed_count)', true),
   ('step', 'step', 'workflow.step_run', 'step_run_id', 'state_code', null,
-   'jsonb_build_object(''workflow_run_id'', r.workflow_run_id, ''step_key'', r.step_key, ''event'', r.event_facts)', true),
+   'jsonb_build_object(''workflow_run_id'', r.workflow_run_id, ''step_key'', r.step_key, ''event'', case when r.event_facts -> ''seq'' = to_jsonb(r.seq) then r.event_facts - ''seq'' end)', true),
   ('task', 'task', 'workflow.task_run', 'task_run_id', 'state_code', null,
-   'jsonb_build_object(''workflow_run_id'', r.workflow_run_id, ''step_run_id'', r.step_run_id, ''task_key'', r.task_key, ''event'', r.event_facts)', true),
+   'jsonb_build_object(''workflow_run_id'', r.workflow_run_id, ''step_run_id'', r.step_run_id, ''task_key'', r.task_key, ''event'', case when r.event_facts -> ''seq'' = to_jsonb(r.seq) then r.event_facts - ''seq'' end)', true),
   ('workflow_change', 'proposal', 'workflow.workflow_change_requests', 'change_request_id', 'proposal_state', null,
    'jsonb_build_object(''workflow'', r.workflow, ''base_version'', r.base_version)', true),
   ('proposal', 'proposal', 'governance.proposal', 'proposal_id', 'proposal_state', null,

@@ -226,6 +226,17 @@ impl Flow {
             ..call(second, "extend", &evidence, None, "extend")
         };
         self.app.fn_work_extend(&later, "2999-01-01T00:00:00Z").await.expect("a later deadline");
+        let facts = json!({ "page": 12 });
+        let reached = WorkCall {
+            reason: Some("nửa đường"),
+            ..call(second, "checkpoint", &facts, None, "far")
+        };
+        self.app.fn_task_checkpoint(&reached).await.expect("a checkpoint");
+        let said = WorkCall {
+            reason: Some("thiếu phụ lục"),
+            ..call(second, "comment", &facts, None, "say")
+        };
+        self.app.fn_task_comment(&said).await.expect("a comment");
         let gate = json!({ "facets": ["waiting_time_gate"], "waits": [{ "facet": "waiting_time_gate", "until": "2998-01-01T00:00:00Z" }] });
         self.work(second, "step_wait", gate, None, "wait").await;
 

@@ -13,7 +13,7 @@ begin
            sla_breach_duration = p_work.sla_breach_duration, blocked_since = p_work.blocked_since, block_reason = p_work.block_reason,
            block_escalated_at = p_work.block_escalated_at, failure_classification = p_work.failure_classification, failure_class = p_work.failure_class,
            retry_count = p_work.retry_count, cycle_no = p_work.cycle_no, output_snapshot_id = p_work.output_snapshot_id, work_no = p_work.work_no,
-           event_facts = p_work.event_facts, awaits_precondition = false, rollup_class = p_work.rollup_class,
+           event_facts = p_work.event_facts || jsonb_build_object('seq', p_work.seq), awaits_precondition = false, rollup_class = p_work.rollup_class,
            decisive_rank = case p_work.rollup_class when 'red' then 1 when 'yellow' then 2 end
      where s.step_run_id = p_work.run_id;
   else
@@ -24,7 +24,7 @@ begin
            sla_breach_duration = p_work.sla_breach_duration, blocked_since = p_work.blocked_since, block_reason = p_work.block_reason,
            block_escalated_at = p_work.block_escalated_at, failure_classification = p_work.failure_classification, failure_class = p_work.failure_class,
            retry_count = p_work.retry_count, cycle_no = p_work.cycle_no, output_snapshot_id = p_work.output_snapshot_id, work_no = p_work.work_no,
-           event_facts = p_work.event_facts
+           event_facts = p_work.event_facts || jsonb_build_object('seq', p_work.seq)
      where t.task_run_id = p_work.run_id;
   end if;
 end

@@ -42,6 +42,8 @@ pub(crate) const HISTORY: &[&str] = &[
     "workflow.relation_outcome",
     "workflow.step_decision",
     "workflow.step_run_snapshot",
+    "workflow.task_checkpoints",
+    "workflow.task_comments",
     "workflow.workflow_step_def",
     "workflow.workflow_step_permission",
     "workflow.workflow_step_relations",
