@@ -2,7 +2,8 @@
 //!
 //! The machine files are what the product runs on. These tables were copied from the seed documents
 //! by hand, row by row, and share nothing with the files or their loader, so a differential test
-//! against the database compares two readings of the same text and not one reading with itself.
+//! against the database compares two readings of the same text and not one reading with itself. Where the seeds have no row (all
+//! rows of proposals, T0s of steps and tasks, who besides the loop starts a run) the file came first and the table follows it.
 //!
 //! Invariant: no product code decides anything by what stands here; the tables in the database do.
 //!

@@ -1,4 +1,7 @@
-//! The proposal machine: the states of seed C §6.5, with the way back to the writer that C §8 leaves open.
+//! The proposal machine: the states of seed C §6.5 in the order of SPEC UIW-7.
+//!
+//! The seed names the states and has no table of rows. These rows follow the machine file, so they hold the engine to that file and
+//! are no second reading of a source.
 //!
 //! The votes decide and the database counts them, so nobody but `system` enters or leaves the review.
 
