@@ -30,16 +30,16 @@ fn http(outside: &Outside) -> Arc<dyn Executor> {
     }))
 }
 
-fn step_with(executor: &str, with: Value) -> Value {
+fn step_with(executor: &str, with: &Value) -> Value {
     json!({ "executor": executor, "with": with })
 }
 
-fn call(outside: &Outside, more: Value) -> Value {
+fn call(outside: &Outside, more: &Value) -> Value {
     let mut with = json!({ "url": format!("{}/allowed/thing", outside.url) });
     for (name, value) in more.as_object().expect("an object") {
         with[name] = value.clone();
     }
-    step_with("http", with)
+    step_with("http", &with)
 }
 
 /// The token that stands at the end of the URL for call-backs.
@@ -78,9 +78,9 @@ async fn a_worker_does_steps_beside_plain_jobs() {
     bad["with"]["output"] = json!({ "n": "one" });
     let (_, bad) = scene.flow.one_step("bad", &bad).await;
     let (_, again) =
-        scene.flow.one_step("again", &step_with("noop", json!({ "fail_attempts": 1 }))).await;
+        scene.flow.one_step("again", &step_with("noop", &json!({ "fail_attempts": 1 }))).await;
     let (_, never) =
-        scene.flow.one_step("never", &step_with("noop", json!({ "fail_for_good": true }))).await;
+        scene.flow.one_step("never", &step_with("noop", &json!({ "fail_for_good": true }))).await;
     let job = NewJob {
         class: "noop".to_owned(),
         kind: "trial".to_owned(),
@@ -147,7 +147,7 @@ async fn a_command_answers_with_what_it_prints() {
     for name in ["echo", "quiet", "silly", "list", "busy", "never", "slow", "loud", "absent"] {
         let with = json!({ "program": name, "args": ["; rm -rf $HOME"] });
         let (_, step) =
-            scene.flow.one_step(&format!("of_{name}"), &step_with("command", with)).await;
+            scene.flow.one_step(&format!("of_{name}"), &step_with("command", &with)).await;
         steps.insert(name, step);
     }
     scene.work("command", executor).await;
@@ -179,7 +179,7 @@ async fn a_call_that_is_answered_at_once() {
     let more = json!({
         "body": { "order": 17 }, "headers": { "Authorization": { "env": "API_TOKEN" }, "X-Kind": "trial" }, "callback": true,
     });
-    let (_, step) = scene.flow.one_step("call", &call(&outside, more)).await;
+    let (_, step) = scene.flow.one_step("call", &call(&outside, &more)).await;
     scene.work("http", http(&outside)).await;
     assert_eq!(scene.state(step).await, "completed");
     assert_eq!(scene.output(step).await, json!({ "price": 12.5 }));
@@ -199,12 +199,12 @@ async fn a_call_that_is_answered_at_once() {
     let leaked = "select count(*)::text from fsm.transition_log where evidence like '%s3cret%'";
     assert_eq!(scene.db.text(leaked).await, "0");
 
-    let beside = step_with("http", json!({ "url": format!("{}/elsewhere", outside.url) }));
+    let beside = step_with("http", &json!({ "url": format!("{}/elsewhere", outside.url) }));
     let (_, beside) = scene.flow.one_step("beside", &beside).await;
     let unnamed = json!({ "headers": { "X": { "env": "PATH" } } });
-    let (_, unnamed) = scene.flow.one_step("unnamed", &call(&outside, unnamed)).await;
+    let (_, unnamed) = scene.flow.one_step("unnamed", &call(&outside, &unnamed)).await;
     let forged = json!({ "headers": { "Idempotency-Key": "mine" } });
-    let (_, forged) = scene.flow.one_step("forged", &call(&outside, forged)).await;
+    let (_, forged) = scene.flow.one_step("forged", &call(&outside, &forged)).await;
     scene.work("http", http(&outside)).await;
     assert_eq!(scene.state(beside).await, "failed permanent not_allowed");
     assert_eq!(scene.state(unnamed).await, "failed permanent not_allowed");
@@ -217,7 +217,7 @@ async fn a_call_that_is_answered_at_once() {
 async fn a_call_that_fails_is_tried_again_with_the_same_key() {
     let scene = FlowScene::new().await;
     let outside = Outside::new(&[(500, "{}"), (429, "{}"), (200, r#"{"ok": true}"#)]);
-    let (_, step) = scene.flow.one_step("flaky", &call(&outside, json!({}))).await;
+    let (_, step) = scene.flow.one_step("flaky", &call(&outside, &json!({}))).await;
     for (later, expected) in [
         ("0 s", "failed transient unavailable"),
         ("1 hour", "failed transient unavailable"),
@@ -249,14 +249,14 @@ async fn a_call_that_is_answered_badly() {
         ("list", 200, "[]", "failed permanent bad_output"),
     ] {
         let outside = Outside::new(&[(status, body)]);
-        let (_, step) = scene.flow.one_step(name, &call(&outside, json!({}))).await;
+        let (_, step) = scene.flow.one_step(name, &call(&outside, &json!({}))).await;
         scene.work("http", http(&outside)).await;
         assert_eq!(scene.state(step).await, expected, "{name}");
         assert_eq!(outside.got().len(), 1, "{name}: redirects are not followed");
     }
     let mut away = Outside::new(&[(200, "{}")]);
     away.url = "http://127.0.0.1:1".to_owned();
-    let (_, step) = scene.flow.one_step("away", &call(&away, json!({}))).await;
+    let (_, step) = scene.flow.one_step("away", &call(&away, &json!({}))).await;
     scene.work("http", http(&away)).await;
     assert_eq!(scene.state(step).await, "failed transient unavailable");
 }
@@ -267,7 +267,7 @@ async fn a_call_that_is_called_back_later() {
     let scene = FlowScene::new().await;
     let outside = Outside::new(&[(202, "")]);
     let (_, step) =
-        scene.flow.one_step("later", &call(&outside, json!({ "callback": true }))).await;
+        scene.flow.one_step("later", &call(&outside, &json!({ "callback": true }))).await;
     scene.work("http", http(&outside)).await;
     assert_eq!(scene.state(step).await, "waiting");
     let facet = format!("select facet from workflow.step_run where step_run_id = '{step}'");
@@ -310,7 +310,8 @@ async fn a_call_back_before_the_wait_is_not_lost() {
             *taken.lock().expect("the answer") = Some(answer.expect("taken"));
         }),
     );
-    let (_, step) = scene.flow.one_step("fast", &call(&outside, json!({ "callback": true }))).await;
+    let (_, step) =
+        scene.flow.one_step("fast", &call(&outside, &json!({ "callback": true }))).await;
     scene.work("http", http(&outside)).await;
     let said = said.lock().expect("the answer").clone();
     assert_eq!(said.expect("it was called")["resumed"], false, "nothing waited yet");
@@ -341,7 +342,7 @@ async fn a_call_that_is_repeated_expects_the_same_call_back() {
         }),
     );
     let (_, step) =
-        scene.flow.one_step("twice", &call(&outside, json!({ "callback": true }))).await;
+        scene.flow.one_step("twice", &call(&outside, &json!({ "callback": true }))).await;
     let tally = scene.work("http", http(&outside)).await;
     assert_eq!((tally.late, tally.succeeded), (1, 0), "{tally:?}");
     let first = token(&outside);
@@ -364,7 +365,7 @@ async fn a_late_worker_is_refused_and_the_step_is_done_once() {
     let scene = FlowScene::new().await;
     let (_, step) = scene
         .flow
-        .one_step("late", &step_with("noop", json!({ "output": { "by": "the second" } })))
+        .one_step("late", &step_with("noop", &json!({ "output": { "by": "the second" } })))
         .await;
     let leased = scene.store.fn_job_claim("noop", 1, "stopped", "chancery").await.expect("a claim");
     let lease = Lease {
