@@ -27,6 +27,9 @@ begin
   select r.state_code into v_run_state from workflow.workflow_run r where r.workflow_run_id = p_work.workflow_run_id;
   if v_run_state in ('not_started', 'cancelled') or (v_run_state = 'paused' and v_verb = 'claim') then
     perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', p_work.workflow_run_id, 'state', v_run_state)));
+  elsif p_work.run_kind = 'task' and exists (select from workflow.step_run s where s.step_run_id = p_work.step_run_id and s.state_code = 'cancelled') then
+    -- A step that was called off takes its tasks along.
+    perform internal.refuse(internal.problem('RW006', jsonb_build_object('workflow_run_id', p_work.workflow_run_id, 'state', 'cancelled')));
   end if;
 
   case v_verb

@@ -25,7 +25,10 @@ begin
     return jsonb_build_object('fired', false);
   end if;
   delete from workflow.timer t where t.timer_id = p_timer_id;
-  if v_timer.timer_kind = 'approval_expiry' then
+  if v_timer.timer_kind = 'approval_expiry' and v_work.run_id is not null then
+    perform workflow.resolve_approvals(v_work.run_id);
+    v_done := 'decision';
+  elsif v_timer.timer_kind = 'approval_expiry' then
     v_done := workflow.settle_review(v_timer.run_kind, v_timer.run_id);
   elsif v_timer.timer_kind = 'time_gate' then
     perform workflow.resolve_wait(w.wait_id, jsonb_build_object('until', w.until, 'now', internal.now()), 'chancery')
@@ -44,8 +47,8 @@ begin
       'timer', p_timer_id, 'overdue_first_at', internal.micros(v_work.overdue_first_at)), 'chancery', 'overdue:' || v_work.seq);
     v_done := 'overdue';
   elsif v_work.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'failed') then
-    -- So does a step that stands for a sub-workflow: it follows that run and nothing else.
-    -- The state stays; that the deadline passed does too, and it counts against a block.
+    -- The state stays; that the deadline passed does too, and it counts against a block. So it is with a step that stands for a
+    -- sub-workflow: it follows that run and nothing else.
     v_work.overdue_first_at := coalesce(v_work.overdue_first_at, internal.now());
     perform workflow.recolour(v_work);
     v_done := 'breach';

@@ -51,6 +51,11 @@ begin
   if exists (select from workflow.wait w where w.run_id = p_work.run_id and w.resolved_at is null and w.facet = 'waiting_human' and w.subject_kind <> 'person') then
     -- The decision may have been made while the wait was being written.
     insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'approval', p_work.run_id);
+    -- Or nobody makes it: then the wait is over when the request runs out.
+    perform workflow.set_timer('approval_expiry', max(q.expires_at), p_work.run_kind, p_work.run_id, p_work.workflow_run_id)
+      from workflow.wait w join approval.approval_request q on q.subject_kind = w.subject_kind and q.subject_ref = w.subject_ref
+     where w.run_id = p_work.run_id and w.resolved_at is null
+    having max(q.expires_at) > internal.now();
   end if;
   select min(w.until) into v_until from workflow.wait w where w.run_id = p_work.run_id and w.resolved_at is null and w.facet = 'waiting_time_gate';
   if v_until is not null then

@@ -301,6 +301,24 @@ async fn the_bridge_waits_for_tasks_and_follows_after_a_block() {
     );
 }
 
+/// RUN-11: a step that was called off takes its tasks along: none of them moves any more.
+#[tokio::test]
+async fn tasks_of_a_cancelled_step_stay_as_they_are() {
+    let definition = single(
+        "called_off",
+        json!({ "tasks": [step("sign", json!({ "pic": { "principal": "tess" } }))] }),
+    );
+    let (flow, run) = Flow::with(definition).await;
+    let (id, sign) = (flow.step(run, "work").await, flow.task(run, "sign").await);
+    let approval = flow.approved("step_cancel", &id.to_string()).await;
+    let granted = audited(json!({ "approval_id": approval }));
+    flow.call(id, "step_cancel", granted, None, CHIEF).await.expect("cancelled");
+    assert_eq!(
+        flow.refuses(flow.call(sign, "task_claim", audited(json!({})), None, TESS)).await,
+        ["RW006"]
+    );
+}
+
 /// RUN-11: tasks: T2 by the person in charge of the task, T2x by a worker without one, the rest as for steps; skipped where their
 /// condition does not hold.
 #[tokio::test]

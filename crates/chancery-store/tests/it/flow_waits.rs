@@ -242,6 +242,25 @@ async fn a_wait_for_a_vote_ends_with_the_vote() {
     }
 }
 
+/// A decision that nobody makes ends the wait for it as well, when its time is over: who waits can ask anew.
+#[tokio::test]
+async fn a_wait_for_a_vote_ends_when_the_request_runs_out() {
+    let (flow, _, id) = in_progress(json!({})).await;
+    let approval = flow.asked("note", "medium", "N-1").await;
+    let of_note = json!([{ "facet": "waiting_human", "subject_kind": "note", "of": "N-1" }]);
+    flow.wait_for(id, of_note).await.expect("waits");
+    flow.turn().await;
+    assert!(flow.ring().await.is_empty(), "it has not run out");
+    flow.later(40 * 86_400_000).await;
+    let fired = flow.ring().await;
+    assert_eq!(fired.iter().map(|one| one.done.as_deref()).collect::<Vec<_>>(), [Some("decision")]);
+    assert_eq!(flow.state_of(id).await, "in_progress");
+    assert_eq!(
+        proof(&flow, id, "waiting_human").await.0,
+        json!({ "approval_id": approval, "state": "expired" })
+    );
+}
+
 /// A call-back: unknown, before the wait, used twice, late, for another try; and never to be taken over by another step.
 #[tokio::test]
 async fn a_call_back_comes_once_and_in_time() {
