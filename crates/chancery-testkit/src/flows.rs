@@ -1,17 +1,13 @@
 //! A row in each table of workflows and of proposals, for tests over all tables. All of it by the doors.
 
-use std::time::Duration;
-
-use chancery_engine::approval::{self, Decision, NewRequest};
-use chancery_engine::identity::OwnKey;
 use chancery_engine::run::Actor;
 use chancery_model::canonical;
 use chancery_store::workflow::{Act, NewProposal, NewRun, WorkCall};
 use chancery_store::{Role, Store};
-use ed25519_dalek::SigningKey;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::people::{actor, approved};
 use crate::{TestDb, shipped};
 
 const MACHINES: [&str; 4] = ["proposal", "workflow_run", "step", "task"];
@@ -50,17 +46,6 @@ pub async fn live(db: &TestDb) {
     flow.propose_something_else().await;
 }
 
-/// Somebody with a key that was made from a number: what they sign verifies.
-async fn actor(db: &TestDb, name: &str, kind: &str, classes: &[&str], seed: u8) -> Actor {
-    let operator = db.store(Role::Migrator);
-    let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
-    operator.fn_principal_add(name, kind, &classes, None).await.expect("a principal");
-    let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::from_bytes(&[seed; 32]) };
-    let public = own.key.verifying_key();
-    operator.fn_key_register(own.key_id, name, public.as_bytes(), None, None).await.expect("a key");
-    Actor { principal: name.to_owned(), key: Some(own) }
-}
-
 fn definition() -> Value {
     json!({
         "workflow": "everything",
@@ -96,24 +81,7 @@ impl Flow {
 
     /// An approval that the writer asked for and the sovereign gave.
     async fn approved(&self, kind: &str, subject: Uuid, digest: Option<Vec<u8>>) -> Uuid {
-        let request = NewRequest {
-            approval_id: None,
-            kind: kind.to_owned(),
-            subject_ref: subject.to_string(),
-            subject_digest: digest,
-            risk: None,
-            title: "Let it happen".to_owned(),
-            facts: json!({}),
-            expires_in: Duration::from_secs(600),
-        };
-        let asked = approval::request(&self.app, &self.writer, "pic_human", &request)
-            .await
-            .expect("a request");
-        let id = asked.approval_id;
-        approval::vote(&self.app, &self.sovereign, "sovereign", id, Decision::Approve, None)
-            .await
-            .expect("a vote");
-        id
+        approved(&self.app, &self.writer, &self.sovereign, kind, subject, digest).await
     }
 
     /// The machines, the people, and the workflow, from its proposal to its first version.
@@ -127,9 +95,10 @@ impl Flow {
             db.definition(machine).await;
         }
         db.service(REVIEWER, &["reviewer"]).await;
+        let operator = db.store(Role::Migrator);
         let flow = Self {
-            writer: actor(db, WRITER, "service", &["pic_human", "task_pic_human"], 61).await,
-            sovereign: actor(db, SOVEREIGN, "human", &["sovereign"], 62).await,
+            writer: actor(&operator, WRITER, "service", &["pic_human", "task_pic_human"], 61).await,
+            sovereign: actor(&operator, SOVEREIGN, "human", &["sovereign"], 62).await,
             app: db.store(Role::App),
         };
         flow.adopt(&definition()).await;

@@ -6,6 +6,7 @@ mod database;
 pub mod flows;
 mod hand;
 mod machines;
+mod people;
 mod waiting;
 pub mod workflows;
 

@@ -1,10 +1,9 @@
 //! Workflows for tests: people, definitions by the way of proposals, and the loops in this process.
-//!
-//! A signature is any 64 bytes here: what PostgreSQL can hold is that the signed text is the stored one.
 
 use std::time::{Duration, Instant};
 
 use chancery_engine::registry;
+use chancery_engine::run::Actor;
 use chancery_model::canonical;
 use chancery_store::fsm::MoveReport;
 use chancery_store::queue::LeasedJob;
@@ -15,6 +14,8 @@ use chancery_store::{Error, Role, Store, Target};
 use serde_json::{Value, json};
 use sqlx::postgres::{PgPool, PgPoolOptions};
 use uuid::Uuid;
+
+use crate::people::{actor, approved};
 
 /// Proposes, starts, and does what people do. A service, so that its moves need no signature.
 pub const CLERK: &str = "clerk";
@@ -33,8 +34,8 @@ pub const CLASS: &str = "flow";
 pub struct Flows {
     pub store: Store,
     pub admin: PgPool,
-    clerk_key: Uuid,
-    judge_key: Uuid,
+    clerk: Actor,
+    judge: Actor,
 }
 
 /// How long the two heavy calls of a definition took.
@@ -57,17 +58,10 @@ impl Flows {
     pub async fn new(target: &Target) -> Self {
         let operator = Store::open(target, Role::Migrator).expect("a store");
         registry::install_product_machines(&operator, "test").await.expect("machines");
-        for (name, kind, classes) in [
-            (CLERK, "service", &["pic_human", "reviewer", "escalation_handler"][..]),
-            (JUDGE, "human", &["sovereign"]),
-            (HAND, "service", &["executor_worker"]),
-        ] {
-            let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
-            operator.fn_principal_add(name, kind, &classes, None).await.expect("a principal");
-        }
-        let (clerk_key, judge_key) = (Uuid::now_v7(), Uuid::now_v7());
-        operator.fn_key_register(clerk_key, CLERK, &[1; 32], None, None).await.expect("a key");
-        operator.fn_key_register(judge_key, JUDGE, &[2; 32], None, None).await.expect("a key");
+        let classes = ["pic_human", "reviewer", "escalation_handler"];
+        let clerk = actor(&operator, CLERK, "service", &classes, 71).await;
+        let judge = actor(&operator, JUDGE, "human", &["sovereign"], 72).await;
+        actor(&operator, HAND, "service", &["executor_worker"], 73).await;
         let policy = "relentless";
         operator
             .fn_retry_policy_put(policy, 1000, 10, 1.0, 10, 0.0, "Tries again and again.")
@@ -83,8 +77,8 @@ impl Flows {
         Self {
             store: Store::with_connections(target, Role::App, 4).expect("a store"),
             admin,
-            clerk_key,
-            judge_key,
+            clerk,
+            judge,
         }
     }
 
@@ -132,79 +126,7 @@ impl Flows {
     /// # Panics
     /// When it is not approved.
     pub async fn approve(&self, kind: &str, subject: Uuid, digest: Option<Vec<u8>>) -> Uuid {
-        let approval = Uuid::now_v7();
-        let state: String = sqlx::query_scalar(
-            "with asked as (
-               select internal.micros(internal.now()) as now),
-             request as (
-               select approval.request_payload(jsonb_populate_record(null::approval.approval_request, jsonb_build_object(
-                        'approval_id', $1, 'kind', k.kind, 'subject_kind', k.subject_kind, 'subject_ref', $3::text, 'subject_digest', $4, 'risk', k.risk,
-                        'title', 'Let it happen', 'facts', '{}', 'expires_at', internal.from_micros(a.now + 600000000), 'proposer', $5, 'key_id', $6,
-                        'signed_at', internal.from_micros(a.now)))) as payload, a.now, k.risk
-                 from approval.approval_kind k, asked a where k.kind = $2)
-             select json_build_object('payload', r.payload, 'now', r.now, 'risk', r.risk)::text from request r",
-        )
-        .bind(approval)
-        .bind(kind)
-        .bind(subject.to_string())
-        .bind(&digest)
-        .bind(CLERK)
-        .bind(self.clerk_key)
-        .fetch_one(&self.admin)
-        .await
-        .expect("the text to sign");
-        let asked: Value = serde_json::from_str(&state).expect("a document");
-        let now = asked["now"].as_i64().expect("a time");
-        let text = |value: &Value| value.as_str().expect("a text").to_owned();
-        let signed = |key_id| Some(chancery_store::fsm::Signed { key_id, signature: vec![1; 64] });
-        self.store
-            .fn_approval_request(&chancery_store::approval::Request {
-                approval_id: approval,
-                kind: kind.to_owned(),
-                subject_ref: subject.to_string(),
-                subject_digest: digest,
-                risk: text(&asked["risk"]),
-                title: "Let it happen".to_owned(),
-                facts: json!({}),
-                expires_at: now + 600_000_000,
-                principal: CLERK.to_owned(),
-                actor_class: "pic_human".to_owned(),
-                signed_at: now,
-                payload: text(&asked["payload"]),
-                signed: signed(self.clerk_key),
-            })
-            .await
-            .expect("a request");
-        let vote = Uuid::now_v7();
-        let payload: String = sqlx::query_scalar(
-            "select approval.vote_payload($1, $2, r.row_digest, 'approve', null, $3, 'sovereign', $4, $5)
-               from approval.approval_request r where r.approval_id = $2",
-        )
-        .bind(vote)
-        .bind(approval)
-        .bind(JUDGE)
-        .bind(self.judge_key)
-        .bind(now)
-        .fetch_one(&self.admin)
-        .await
-        .expect("the text to sign");
-        let report = self
-            .store
-            .fn_approval_vote(&chancery_store::approval::Vote {
-                vote_id: vote,
-                approval_id: approval,
-                decision: "approve".to_owned(),
-                rationale: None,
-                principal: JUDGE.to_owned(),
-                actor_class: "sovereign".to_owned(),
-                signed_at: now,
-                payload,
-                signed: signed(self.judge_key),
-            })
-            .await
-            .expect("a vote");
-        assert_eq!(report.state, "approved");
-        approval
+        approved(&self.store, &self.clerk, &self.judge, kind, subject, digest).await
     }
 
     /// Starts a run without inputs.

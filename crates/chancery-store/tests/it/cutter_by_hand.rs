@@ -136,7 +136,7 @@ fn forged_artefacts() -> Vec<String> {
 }
 
 /// Who tries: how to connect, and what to become.
-fn impostors() -> Vec<(String, Option<Role>, Vec<&'static str>)> {
+pub(crate) fn impostors() -> Vec<(String, Option<Role>, Vec<&'static str>)> {
     let mut all: Vec<(String, Option<Role>, Vec<&'static str>)> =
         LOGINS.iter().map(|&role| (role.name().to_owned(), Some(role), vec![])).collect();
     for (name, statement) in [

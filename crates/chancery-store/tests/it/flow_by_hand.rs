@@ -1,11 +1,11 @@
 //! Runs, steps, tasks, proposals and their evidence as hand-written SQL: by every login, by the owners, and by a superuser who takes
 //! their roles or plays a replica. Nothing goes through, and nothing is changed.
 
-use chancery_store::{LOGINS, Role};
 use serde_json::json;
 use sqlx::Executor as _;
 use uuid::Uuid;
 
+use crate::cutter_by_hand::impostors;
 use crate::flow_moves::audited;
 use crate::flow_world::{CHIEF, DESK, Flow, human, noop, single, step, way, when, workflow};
 use crate::hardening::{attempt, is_refusal};
@@ -198,32 +198,6 @@ fn forgeries() -> Vec<String> {
         statements.push(copy(table, &changes));
     }
     statements
-}
-
-/// Who tries: how to connect, and what to become.
-fn impostors() -> Vec<(String, Option<Role>, Vec<&'static str>)> {
-    let mut all: Vec<(String, Option<Role>, Vec<&'static str>)> =
-        LOGINS.iter().map(|&role| (role.name().to_owned(), Some(role), vec![])).collect();
-    for (name, statement) in [
-        ("owner", "set role chancery_owner"),
-        ("definer", "set role chancery_definer"),
-        ("guard", "set role chancery_guard"),
-    ] {
-        all.push((format!("migrator as {name}"), Some(Role::Migrator), vec![statement]));
-        all.push((format!("superuser as {name}"), None, vec![statement]));
-        all.push((
-            format!("superuser as {name}, replica"),
-            None,
-            vec!["set session_replication_role = replica", statement],
-        ));
-    }
-    all.push(("superuser".to_owned(), None, vec![]));
-    all.push((
-        "superuser, replica".to_owned(),
-        None,
-        vec!["set session_replication_role = replica"],
-    ));
-    all
 }
 
 /// RUN-1…RUN-17, PRO-1: no state, count, fact, log row or piece of evidence is written by hand, whoever holds the pen.

@@ -10,8 +10,9 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use chancery_store::Target;
+use chancery_engine::audit::{self, Pins};
 use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
+use chancery_store::{Role, Store, Target};
 use chancery_testkit::workflows::{CLASS, Flows};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -297,6 +298,10 @@ async fn kills_at_any_moment_leave_every_step_done_once() {
             .await
             .expect("an answer");
     assert_eq!(findings, Vec::<String>::new(), "nothing had to be put off");
+    let auditor = Store::open(&house.target, Role::Auditor).expect("the auditor's store");
+    let report = audit::verify(&auditor, Pins::default(), |_| ()).await.expect("an audit");
+    assert_eq!(report.mismatches, []);
+    auditor.close().await;
     let (moves, lost): (i64, i64) = sqlx::query_as(
         "select (select count(*) from fsm.transition_log), (select coalesce(sum(f.lease_no - 1), 0)::bigint from queue.job_finished f)",
     )
