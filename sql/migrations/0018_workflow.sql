@@ -609,7 +609,7 @@ update config.dot_config
                           "workflow.workflow_step_relations","workflow.workflow_step_permission","workflow.workflow_change_requests","workflow.change_revision",
                           "workflow.workflow_run","workflow.step_run","workflow.task_run","workflow.relation_outcome","workflow.step_run_snapshot",
                           "workflow.step_run_correction_cycle","workflow.step_decision","workflow.wait","workflow.task_checkpoints","workflow.task_comments","workflow.agenda","workflow.timer",
-                          "workflow.failure_class_registry","governance.proposal","governance.iu_usage_evidence"]'
+                          "governance.proposal","governance.iu_usage_evidence"]'
  where key = 'orchestrator.backup.tables';
 
 -- A step or a task, as the doors of this room work on it: they share one life.

@@ -23,8 +23,14 @@ pub fn read(path: &Path) -> Result<Value, Error> {
 /// # Errors
 /// Where it stops being YAML, and why.
 pub fn parse(text: &str) -> Result<Value, ParseError> {
-    // JSON is YAML.
-    let value: Value = serde_yaml_ng::from_str(text).map_err(|error| ParseError::from(&error))?;
+    // JSON is YAML. Read as YAML's own value first: that one does not let a key stand twice.
+    let yaml: serde_yaml_ng::Value =
+        serde_yaml_ng::from_str(text).map_err(|error| ParseError::from(&error))?;
+    let value = serde_json::to_value(yaml).map_err(|error| ParseError {
+        line: None,
+        column: None,
+        message: error.to_string(),
+    })?;
     if has_nul(&value) {
         let message = "a text in it has a NUL character".to_owned();
         return Err(ParseError { line: None, column: None, message });
