@@ -224,7 +224,7 @@ async fn policies_and_classes_are_data_within_bounds() {
     assert_eq!(yard.row(id).await.max_attempts, Some(3));
     operator.fn_executor_class_put("post", "brisk", 30, 1000, false, "Shut.").await.expect("shut");
     let (code, facts) = refusal(yard.store.fn_job_claim("post", 1, "w", "hall").await);
-    assert_eq!((code, &facts["known"]), (RE006, &json!(["command", "noop"])));
+    assert_eq!((code, &facts["known"]), (RE006, &json!(["command", "cutter", "http", "noop"])));
     let another = NewJob { key: "b".to_owned(), ..letter };
     assert_eq!(refusal(yard.enqueue(&[another]).await).0, RE006);
     for role in [Role::App, Role::Auditor, Role::CutterExec] {
