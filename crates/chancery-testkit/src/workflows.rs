@@ -165,8 +165,10 @@ impl Flows {
                 return;
             }
             for run in runs {
+                // A call that was just refused may hold the run for a moment longer: PostgreSQL answers before it lets go. Then the
+                // turn steps aside, and the next round finds the run again.
                 let turn = self.store.fn_mow_turn(run, LOOPS).await;
-                assert!(!turn.unwrap_or_else(|error| panic!("a turn: {error:?}")).busy, "alone");
+                turn.unwrap_or_else(|error| panic!("a turn: {error:?}"));
             }
             for timer in timers {
                 let fired = self.store.fn_timer_fire(timer, LOOPS).await;
