@@ -161,6 +161,7 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
            select 'shed', 2, event_id, internal.now() from event.event_position where position = 2",
     );
     with_work_done(&here);
+    with_a_workflow(&here);
     let gpg = Gpg::new();
     let (database, pg_dump) = inside(&here);
     let rows = digests(&here);
@@ -220,6 +221,56 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
     every_foreign_key_holds(&there);
     it_goes_on(&here, &there);
 }
+
+/// A workflow by proposal, and a run of it in which a step was done, corrected, talked about and given a later deadline.
+fn with_a_workflow(here: &Place) {
+    here.done(&["principal", "add", "ray", "--kind", "human", "--class", "reviewer"]);
+    here.done(&["key", "new", "ray"]);
+    let said = |args: &[&str]| here.done(args).stdout.trim_end().to_owned();
+    let file = here.file("carried.yaml", CARRIED);
+    let change = said(&["workflow", "propose", &file, "--as", "alice"]);
+    here.done(&["workflow", "submit", &change, "--as", "alice"]);
+    here.done(&["workflow", "approve", &change, "--as", "carol"]);
+    here.done(&["workflow", "merge", &change, "--as", "alice"]);
+    let run = said(&["workflow", "start", "carried", "--as", "alice"]);
+    let turn = || {
+        let sql = format!("select workflow.fn_mow_turn('{run}', 'chancery')");
+        here.done(&["db", "psql", "--role", "chancery_app", "--", "-Atqc", &sql]);
+    };
+    turn();
+    let first = |verb: &str, more: &[&str]| {
+        here.done(&[&["step", verb, &run, "first"], more].concat());
+    };
+    first("claim", &["--as", "alice"]);
+    first("checkpoint", &["half of it", "--facts", "{\"page\": 1}", "--as", "alice"]);
+    first("comment", &["the annex is missing", "--as", "ray"]);
+    first("extend", &["--until", "9d", "--reason", "the client was away", "--as", "ray"]);
+    first("complete", &["--as", "alice"]);
+    turn();
+    let id =
+        here.json(&["step", "show", &run, "first"])["run_id"].as_str().expect("an id").to_owned();
+    let ask = ["approval", "request", "--kind", "step_reopen", "--subject", &id];
+    let approval = said(&[&ask[..], &["--title", "A wrong number", "--as", "alice"]].concat());
+    here.done(&["approval", "vote", &approval, "--approve", "--as", "carol"]);
+    first("reopen", &["--approval", &approval, "--because", "data_error", "--as", "ray"]);
+    let create =
+        ["proposal", "create", "--kind", "no_action", "--title", "Leave it", "--action", "{}"];
+    let rests_on = "[{\"kind\": \"read\", \"facts\": {\"times\": 3}}]";
+    here.done(&[&create[..], &["--evidence", rests_on, "--as", "alice"]].concat());
+}
+
+const CARRIED: &str = "\
+workflow: carried
+title: { en: Carried, vi: Mang theo }
+steps:
+  - { key: first, title: { en: First, vi: Đầu }, deadline: 2 days, visible_to: [pic_human] }
+  - key: second
+    title: { en: Second, vi: Hai }
+    tasks:
+      - { key: part, title: { en: Part, vi: Phần } }
+relations:
+  - { from: first, to: second }
+";
 
 /// Jobs that are done, dead and waiting, a worker, a finding and a leader.
 fn with_work_done(here: &Place) {
