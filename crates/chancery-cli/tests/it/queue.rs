@@ -220,7 +220,7 @@ fn classes_and_policies_are_put_and_listed() {
         classes.as_array().expect("a list").iter().map(|c| text(c, "executor_class")).collect();
     assert_eq!(names, ["command", "cutter", "http", "noop", "post"]);
     assert_eq!(
-        (&classes[2]["lease_seconds"], &classes[2]["max_attempts"]),
+        (&classes[4]["lease_seconds"], &classes[4]["max_attempts"]),
         (&json!(120), &json!(3))
     );
     let policies = place.json(&["queue", "policy", "list"]);
