@@ -1,7 +1,8 @@
 -- promise: permits past their time are expired, so many of them; families with such permits, gates that are not in place, and a watchdog
 --          that slept are findings. What is well again is closed. Says whether there may be more.
 -- callers: chancery_app (system): the watchdog loop
--- locks: permits one by one, see fsm.move; then findings in the order of their families
+-- locks: permits one by one, see fsm.move, and never one that somebody holds: it holds many itself, so to wait would be to close a circle.
+--        Who holds one settles it, or the next turn finds it. Then findings in the order of their families.
 -- refuses with: RS018, RI001–RI004
 create or replace function birth.fn_permit_watchdog(p_limit integer, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -21,6 +22,7 @@ begin
   for v_permit in
     select p.permit_id, p.collection_name, p.entity_code from birth.birth_admission_permit p
      where p.status = 'RESERVED' and p.live and p.seq = 1 and p.expires_at <= internal.now() order by p.expires_at, p.permit_id limit v_limit
+       for no key update skip locked
   loop
     v_seen := v_seen + 1;
     if birth.expire(v_permit.permit_id, p_principal) then
