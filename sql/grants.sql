@@ -36,6 +36,12 @@ grant select on config.partitioned_table to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
+grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
+grant select, insert, update on identity.credential to chancery_definer;
+grant select, insert, update (ended_at) on identity.session to chancery_definer;
+grant select, insert, update (revoked_at, revoke_reason) on identity.api_token to chancery_definer;
+grant select, insert on identity.oidc_link to chancery_definer;
+grant select, insert, update (settled_at, outcome) on identity.key_request to chancery_definer;
 grant select, insert, update (revoked_at, revoke_reason) on identity.signing_key to chancery_definer;
 grant select, insert on event.event_type_registry, event.event_outbox, event.event_position, event.event_sequenced,
   event.event_validation_audit to chancery_definer;
@@ -327,6 +333,18 @@ grant execute on function
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
+-- Access: the server asks, the operator sets.
+grant execute on function
+  identity.fn_bearer(text, bytea), identity.fn_sign_in_salt(text), identity.fn_sign_in(text, bytea, uuid, bytea, bytea),
+  identity.fn_sign_in_oidc(text, text, uuid, bytea, bytea), identity.fn_session_end(uuid), identity.fn_key_request(uuid, text, bytea),
+  fsm.fn_actions(text, uuid, text)
+  to chancery_app;
+grant execute on function
+  identity.fn_password_set(text, bytea, bytea, integer, integer, integer, bytea, text),
+  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, text), identity.fn_token_revoke(uuid, text, text)
+  to chancery_app, chancery_migrator;
+grant execute on function identity.fn_oidc_link(text, text, text, text), identity.fn_key_request_settle(uuid, boolean, text) to chancery_migrator;
+grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
 grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,
   cutter_governance.v_decision_backlog_sweep_log, cutter_governance.v_manifest_envelope, cutter_governance.v_manifest_unit_block,

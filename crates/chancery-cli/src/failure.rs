@@ -311,6 +311,7 @@ impl From<chancery_engine::Error> for Failure {
             | Error::Unsound { .. }
             | Error::Picture(_)
             | Error::Key(_)
+            | Error::Unsigned { .. }
             | Error::Untrusted { .. }
             | Error::Exhausted { .. }) => Self::Failed(error.to_string()),
         }

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::Error;
-use crate::cutter::{now_micros, refused};
+use crate::cutter::refused;
 use crate::run::Actor;
 
 /// Classes whose votes have a part in a quorum.
@@ -113,8 +113,8 @@ pub async fn request(
         None if subject_kind == "transition" => definition_of(store, &new.subject_ref).await?,
         given => given.clone(),
     };
-    let approval_id = new.approval_id.unwrap_or_else(Uuid::now_v7);
-    let signed_at = now_micros();
+    let approval_id = new.approval_id.unwrap_or_else(|| actor.new_id("approval"));
+    let signed_at = actor.signing_time();
     let ttl = i64::try_from(new.expires_in.as_micros()).unwrap_or(i64::MAX);
     let mut request = Request {
         approval_id,
@@ -136,9 +136,9 @@ pub async fn request(
     {
         return Ok(store.fn_approval_request(&same).await?);
     }
-    let key_id = actor.key.as_ref().map(|own| own.key_id).unwrap_or_default();
+    let key_id = actor.key_id().unwrap_or_default();
     request.payload = payload_of(&request, &subject_kind, key_id);
-    request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()));
+    request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
     Ok(store.fn_approval_request(&request).await?)
 }
 
@@ -214,13 +214,13 @@ pub async fn vote(
         })
     };
     let mut vote = Vote {
-        vote_id: Uuid::now_v7(),
+        vote_id: actor.new_id("vote"),
         approval_id,
         decision: decision.as_str().to_owned(),
         rationale: rationale.map(str::to_owned),
         principal: actor.principal.clone(),
         actor_class: actor_class.to_owned(),
-        signed_at: now_micros(),
+        signed_at: actor.signing_time(),
         payload: String::new(),
         signed: None,
     };
@@ -235,9 +235,9 @@ pub async fn vote(
         let signature = hex::decode(&newest.signature).unwrap_or_default();
         vote.signed = Some(Signed { key_id: newest.key_id, signature });
     } else {
-        let key_id = actor.key.as_ref().map(|own| own.key_id).unwrap_or_default();
+        let key_id = actor.key_id().unwrap_or_default();
         vote.payload = cast(vote.vote_id, key_id, vote.signed_at);
-        vote.signed = actor.sign_statement(&Statement::approval(vote.payload.clone()));
+        vote.signed = actor.sign_statement(&Statement::approval(vote.payload.clone()))?;
     }
     Ok(store.fn_approval_vote(&vote).await?)
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use chancery_model::envelope::Statement;
 use chancery_model::machine::{Finding, ParseError};
 use chancery_model::refusal::Refusal;
 use uuid::Uuid;
@@ -28,6 +29,9 @@ pub enum Error {
     /// The keystore has no usable key.
     #[error("{0}")]
     Key(String),
+    /// The key lies elsewhere, and its owner has to sign these first. What comes after them was not done.
+    #[error("this has to be signed with key {key_id}")]
+    Unsigned { statements: Vec<Statement>, key_id: Uuid, asked_at: i64 },
     /// The request leaves open what only the caller can say.
     #[error("{0}")]
     Ambiguous(String),
@@ -55,6 +59,7 @@ impl Error {
             | Self::Unsound { .. }
             | Self::Picture(_)
             | Self::Key(_)
+            | Self::Unsigned { .. }
             | Self::Ambiguous(_)
             | Self::Untrusted { .. } => None,
             Self::Exhausted { last, .. } => last.refusal(),

@@ -7,6 +7,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::Error;
+use crate::cutter::now_micros;
 use crate::identity::{Keystore, OwnKey};
 
 /// Who acts, and with which key if they have one.
@@ -14,32 +15,118 @@ use crate::identity::{Keystore, OwnKey};
 pub struct Actor {
     pub principal: String,
     pub key: Option<OwnKey>,
+    /// A key that lies elsewhere, with its owner.
+    remote: Option<RemoteKey>,
+}
+
+/// A key that never comes here: its owner is shown what to sign, and brings the signatures.
+#[derive(Debug)]
+pub struct RemoteKey {
+    pub key_id: Uuid,
+    pub public_key: Vec<u8>,
+    /// What the owner brought.
+    pub signatures: Vec<Vec<u8>>,
+    /// When the owner was first asked, in microseconds: part of some statements, so it stays the same.
+    pub asked_at: i64,
+    /// The request's own key: ids in a statement are made of it, so that they stay the same.
+    pub request: String,
 }
 
 impl Actor {
+    /// Somebody who signs here, or not at all.
+    pub fn new(principal: impl Into<String>, key: Option<OwnKey>) -> Self {
+        Self { principal: principal.into(), key, remote: None }
+    }
+
+    /// Somebody who signs elsewhere.
+    pub fn elsewhere(principal: impl Into<String>, key: RemoteKey) -> Self {
+        Self { principal: principal.into(), key: None, remote: Some(key) }
+    }
+
     /// The principal with its key from the keystore.
     ///
     /// # Errors
     /// When a key file cannot be used or the database does not answer.
     pub async fn open(store: &Store, keystore: &Keystore, principal: &str) -> Result<Self, Error> {
         let key = keystore.signing_key(store, principal).await?;
-        Ok(Self { principal: principal.to_owned(), key })
+        Ok(Self::new(principal, key))
     }
 
-    fn sign(&self, statement: &envelope::Move<'_>) -> Option<Signed> {
+    /// Which key signs.
+    pub fn key_id(&self) -> Option<Uuid> {
+        let own = self.key.as_ref().map(|own| own.key_id);
+        own.or_else(|| self.remote.as_ref().map(|remote| remote.key_id))
+    }
+
+    /// The time that a statement carries.
+    pub(crate) fn signing_time(&self) -> i64 {
+        self.remote.as_ref().map_or_else(now_micros, |remote| remote.asked_at)
+    }
+
+    /// An id that a statement carries; `what` tells those of one request apart.
+    pub(crate) fn new_id(&self, what: &str) -> Uuid {
+        self.remote.as_ref().map_or_else(Uuid::now_v7, |remote| {
+            let name = serde_json::json!([what, self.principal, remote.request, remote.asked_at]);
+            Uuid::new_v5(&Uuid::NAMESPACE_OID, name.to_string().as_bytes())
+        })
+    }
+
+    /// The signatures under several statements, in their order; all that are missing are named at once.
+    ///
+    /// # Errors
+    /// As [`Self::sign_statement`].
+    pub(crate) fn sign_statements(
+        &self,
+        statements: impl IntoIterator<Item = envelope::Statement>,
+    ) -> Result<Vec<Option<Signed>>, Error> {
+        let mut signed = Vec::new();
+        let mut missing = None;
+        for statement in statements {
+            match (self.sign_statement(&statement), &mut missing) {
+                (Ok(signature), _) => signed.push(signature),
+                (
+                    Err(Error::Unsigned { statements: more, .. }),
+                    Some(Error::Unsigned { statements, .. }),
+                ) => statements.extend(more),
+                (Err(error), missing) => *missing = Some(error),
+            }
+        }
+        missing.map_or(Ok(signed), Err)
+    }
+
+    fn sign(&self, statement: &envelope::Move<'_>) -> Result<Option<Signed>, Error> {
         self.sign_statement(&statement.statement())
     }
 
     /// The actor's signature, when it has a key.
-    pub(crate) fn sign_statement(&self, statement: &envelope::Statement) -> Option<Signed> {
-        let own = self.key.as_ref()?;
+    ///
+    /// # Errors
+    /// `Unsigned` when the key lies elsewhere and its owner has not signed this yet.
+    pub(crate) fn sign_statement(
+        &self,
+        statement: &envelope::Statement,
+    ) -> Result<Option<Signed>, Error> {
+        if let Some(remote) = &self.remote {
+            let good = |signature: &&Vec<u8>| statement.is_signed_by(&remote.public_key, signature);
+            return match remote.signatures.iter().find(good) {
+                Some(signature) => {
+                    Ok(Some(Signed { key_id: remote.key_id, signature: signature.clone() }))
+                }
+                None => Err(Error::Unsigned {
+                    statements: vec![statement.clone()],
+                    key_id: remote.key_id,
+                    asked_at: remote.asked_at,
+                }),
+            };
+        }
+        let Some(own) = self.key.as_ref() else { return Ok(None) };
         let signature = statement.sign(&own.key);
         // PostgreSQL cannot check it, so it is checked before it is stored.
         assert!(
             statement.is_signed_by(own.key.verifying_key().as_bytes(), &signature),
             "a signature made with a key verifies with that key"
         );
-        Some(Signed { key_id: own.key_id, signature: signature.to_vec() })
+        Ok(Some(Signed { key_id: own.key_id, signature: signature.to_vec() }))
     }
 }
 
@@ -108,7 +195,7 @@ pub async fn start(
         reason: start.reason.as_deref(),
         idempotency_key: &start.idempotency_key,
         birth: Some(envelope::Birth { machine: envelope::name_of(machine), data: &start.data }),
-    });
+    })?;
     Ok(store.fn_run_start(&start).await?)
 }
 
@@ -136,7 +223,7 @@ pub async fn make_move(
         reason: m.reason.as_deref(),
         idempotency_key: &m.idempotency_key,
         birth: None,
-    });
+    })?;
     let answer = store.fn_state_transition_apply(&m).await;
     if let Err(error) = &answer {
         record_refused_event(store, error).await;

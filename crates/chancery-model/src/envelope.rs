@@ -89,6 +89,11 @@ impl Statement {
         Self { payload_type: "application/vnd.chancery.kb.v1+json", payload: payload.into() }
     }
 
+    /// Its type, which is signed as well.
+    pub fn payload_type(&self) -> &'static str {
+        self.payload_type
+    }
+
     /// What is signed.
     pub fn payload(&self) -> &str {
         &self.payload
@@ -117,7 +122,7 @@ impl Statement {
     }
 
     /// DSSE v1: lengths before bytes, so that no two (type, payload) pairs encode alike.
-    fn pre_authentication_encoding(&self) -> Vec<u8> {
+    pub fn pre_authentication_encoding(&self) -> Vec<u8> {
         format!(
             "DSSEv1 {} {} {} {}",
             self.payload_type.len(),

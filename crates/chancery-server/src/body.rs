@@ -49,7 +49,7 @@ fn is_json(request: &Request) -> bool {
         .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
 }
 
-fn asked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+pub(crate) fn asked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
     let value: Value = serde_json::from_slice(bytes)
         .map_err(|error| Problem::of(Fault::BodyMalformed, error.to_string()))?;
     if let Some(why) = unkeepable(&value, 1) {
@@ -89,7 +89,7 @@ mod tests {
         match asked::<Value>(body.as_bytes()) {
             Ok(_) => None,
             Err(Problem::Fault { fault, .. }) => Some(fault),
-            Err(Problem::Refused(refusal)) => panic!("{refusal}"),
+            Err(other) => panic!("{other:?}"),
         }
     }
 

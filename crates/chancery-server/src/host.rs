@@ -17,6 +17,7 @@ use tokio::net::TcpListener;
 use tokio::sync::watch;
 
 use crate::access;
+use crate::api::{self, Limits};
 use crate::body::MOST_BYTES;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
@@ -24,6 +25,9 @@ use crate::{health, queue, work};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
+
+/// What `api.requests_per_minute` is when nobody set it.
+const REQUESTS_A_MINUTE: u32 = 6000;
 
 /// What the routes work with.
 #[derive(Clone)]
@@ -35,6 +39,8 @@ struct Inner {
     token: Secret,
     waiting: Arc<WaitingRoom>,
     stop: watch::Receiver<bool>,
+    limits: Limits,
+    tls: bool,
 }
 
 impl fmt::Debug for Host {
@@ -52,7 +58,8 @@ impl Host {
         stop: watch::Receiver<bool>,
     ) -> Self {
         let waiting = Arc::new(WaitingRoom::default());
-        Self(Arc::new(Inner { store, board, token, waiting, stop }))
+        let limits = Limits::new(REQUESTS_A_MINUTE);
+        Self(Arc::new(Inner { store, board, token, waiting, stop, limits, tls: false }))
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -69,6 +76,15 @@ impl Host {
 
     pub(crate) fn waiting(&self) -> &Arc<WaitingRoom> {
         &self.0.waiting
+    }
+
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.0.limits
+    }
+
+    /// Whether browsers come by TLS: then their cookies never go another way.
+    pub(crate) fn is_tls(&self) -> bool {
+        self.0.tls
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -100,6 +116,7 @@ pub fn router(host: Host) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .merge(closed)
+        .merge(api::routes(&host))
         .merge(work::open_routes())
         .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/lease-protocol.md"))
         .method_not_allowed_fallback(async || {

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod access;
+mod api;
 mod body;
 mod health;
 mod host;

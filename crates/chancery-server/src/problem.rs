@@ -3,6 +3,8 @@
 use axum::http::header::{CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderValue, StatusCode};
 use axum::response::{IntoResponse, Response};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use chancery_api::problem::{Statement, ToSign};
 use chancery_model::refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
@@ -17,6 +19,14 @@ pub enum Fault {
     BodyTooSlow,
     MediaType,
     RequestInvalid,
+    QueryInvalid,
+    IdMalformed,
+    KeyMissing,
+    SignatureNeeded,
+    SignatureMalformed,
+    CsrfMissing,
+    HasChanged,
+    TooMany,
     Stopping,
     DatabaseAway,
     DatabaseBusy,
@@ -35,6 +45,14 @@ impl Fault {
         Self::BodyTooSlow,
         Self::MediaType,
         Self::RequestInvalid,
+        Self::QueryInvalid,
+        Self::IdMalformed,
+        Self::KeyMissing,
+        Self::SignatureNeeded,
+        Self::SignatureMalformed,
+        Self::CsrfMissing,
+        Self::HasChanged,
+        Self::TooMany,
         Self::Stopping,
         Self::DatabaseAway,
         Self::DatabaseBusy,
@@ -86,6 +104,46 @@ impl Fault {
                 StatusCode::UNPROCESSABLE_ENTITY,
                 "The request has a member too many, too few, or of another kind.",
             ),
+            Self::QueryInvalid => (
+                "query_invalid",
+                StatusCode::BAD_REQUEST,
+                "The address has a parameter too many, too few, or of another kind.",
+            ),
+            Self::IdMalformed => (
+                "id_malformed",
+                StatusCode::BAD_REQUEST,
+                "This is no id of what the route is about.",
+            ),
+            Self::KeyMissing => (
+                "idempotency_key_missing",
+                StatusCode::PRECONDITION_REQUIRED,
+                "What changes something comes with an Idempotency-Key.",
+            ),
+            Self::SignatureNeeded => (
+                "signature_needed",
+                StatusCode::PRECONDITION_REQUIRED,
+                "This has to be signed with the caller's own key first.",
+            ),
+            Self::SignatureMalformed => (
+                "signature_malformed",
+                StatusCode::BAD_REQUEST,
+                "The headers of the signature are not what they should be.",
+            ),
+            Self::CsrfMissing => (
+                "csrf_missing",
+                StatusCode::FORBIDDEN,
+                "What a browser changes comes with the token that it got when it signed in.",
+            ),
+            Self::HasChanged => (
+                "has_changed",
+                StatusCode::PRECONDITION_FAILED,
+                "It has changed since it was read.",
+            ),
+            Self::TooMany => (
+                "too_many_requests",
+                StatusCode::TOO_MANY_REQUESTS,
+                "There were too many requests of one principal.",
+            ),
             Self::Stopping => {
                 ("stopping", StatusCode::SERVICE_UNAVAILABLE, "This process is ending.")
             }
@@ -116,8 +174,13 @@ impl Fault {
 /// An answer that is no.
 #[derive(Debug)]
 pub(crate) enum Problem {
-    Fault { fault: Fault, detail: String },
+    Fault {
+        fault: Fault,
+        detail: String,
+    },
     Refused(Box<Refusal>),
+    /// What has to be signed before it is done.
+    Unsigned(Box<chancery_api::problem::ToSign>),
 }
 
 impl Problem {
@@ -129,6 +192,7 @@ impl Problem {
         match self {
             Self::Fault { fault, .. } => fault.status(),
             Self::Refused(refusal) => status_of(refusal.code),
+            Self::Unsigned(_) => Fault::SignatureNeeded.status(),
         }
     }
 
@@ -139,6 +203,14 @@ impl Problem {
                 json!({
                     "type": format!("urn:chancery:fault:{name}"), "title": title, "status": status.as_u16(),
                     "detail": detail, "problem": name,
+                })
+            }
+            Self::Unsigned(to_sign) => {
+                let (name, status, title) = Fault::SignatureNeeded.words();
+                json!({
+                    "type": format!("urn:chancery:fault:{name}"), "title": title, "status": status.as_u16(), "problem": name,
+                    "detail": "sign each statement, then ask again with Chancery-Key, Chancery-Signed-At and Chancery-Signature",
+                    "to_sign": to_sign,
                 })
             }
             Self::Refused(refusal) => {
@@ -156,16 +228,67 @@ impl Problem {
 /// A refusal's status: what is not there, what came too late or stands against another, who may not, and what is not well-formed.
 fn status_of(code: Code) -> StatusCode {
     match code {
-        Code::RE006 | Code::RE011 | Code::RW001 | Code::RW012 => StatusCode::NOT_FOUND,
+        Code::RE006
+        | Code::RE011
+        | Code::RE020
+        | Code::RW001
+        | Code::RW012
+        | Code::RS001
+        | Code::RS018
+        | Code::RA002
+        | Code::RB002
+        | Code::RI028
+        | Code::RI050 => StatusCode::NOT_FOUND,
         Code::RE009
         | Code::RE010
         | Code::RE012
         | Code::RW006
         | Code::RW013
         | Code::RW014
-        | Code::RW025 => StatusCode::CONFLICT,
-        Code::RI001 | Code::RI002 | Code::RI003 | Code::RI004 => StatusCode::FORBIDDEN,
+        | Code::RW025
+        | Code::RS004
+        | Code::RS009
+        | Code::RS012
+        | Code::RS023 => StatusCode::CONFLICT,
+        Code::RI041 | Code::RI042 | Code::RI043 | Code::RI044 | Code::RI045 => {
+            StatusCode::UNAUTHORIZED
+        }
+        Code::RI001 | Code::RI002 | Code::RI003 | Code::RI004 | Code::RI040 | Code::RI046 => {
+            StatusCode::FORBIDDEN
+        }
         _ => StatusCode::UNPROCESSABLE_ENTITY,
+    }
+}
+
+impl From<chancery_engine::Error> for Problem {
+    fn from(error: chancery_engine::Error) -> Self {
+        use chancery_engine::Error;
+        match error {
+            Error::Store(error) => error.into(),
+            Error::Unsigned { statements, key_id, asked_at } => Self::Unsigned(Box::new(ToSign {
+                key_id: key_id.into(),
+                signed_at: asked_at,
+                statements: statements
+                    .iter()
+                    .map(|statement| Statement {
+                        payload_type: statement.payload_type().to_owned(),
+                        payload: statement.payload().to_owned(),
+                        bytes: BASE64_STANDARD.encode(statement.pre_authentication_encoding()),
+                    })
+                    .collect(),
+            })),
+            Error::Ambiguous(why) => Self::of(Fault::RequestInvalid, why),
+            error @ (Error::File { .. }
+            | Error::Parse { .. }
+            | Error::Unsound { .. }
+            | Error::Picture(_)
+            | Error::Key(_)
+            | Error::Untrusted { .. }
+            | Error::Exhausted { .. }) => {
+                tracing::error!(%error, "a request failed");
+                Self::of(Fault::Internal, "nothing more is told here")
+            }
+        }
     }
 }
 
@@ -194,7 +317,7 @@ impl IntoResponse for Problem {
         let mut response = (status, self.document().to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-        if status == StatusCode::SERVICE_UNAVAILABLE {
+        if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if status == StatusCode::UNAUTHORIZED {

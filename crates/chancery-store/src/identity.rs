@@ -177,4 +177,18 @@ impl Store {
         .fetch_all(&self.pool)
         .await?)
     }
+
+    /// Public keys of one principal, revoked ones too.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn signing_keys_of(&self, principal: &str) -> Result<Vec<SigningKey>, Error> {
+        let keys: Vec<Value> = sqlx::query_scalar(
+            "select to_jsonb(v) from identity.v_signing_key v where v.principal = $1 order by v.registered_at, v.key_id",
+        )
+        .bind(principal)
+        .fetch_all(&self.pool)
+        .await?;
+        keys.into_iter().map(decode).collect()
+    }
 }

@@ -23,7 +23,7 @@ pub(crate) async fn actor(
     let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::from_bytes(&[seed; 32]) };
     let public = own.key.verifying_key();
     operator.fn_key_register(own.key_id, name, public.as_bytes(), None, None).await.expect("a key");
-    Actor { principal: name.to_owned(), key: Some(own) }
+    Actor::new(name, Some(own))
 }
 
 /// An approval that one asked for and a sovereign gave.

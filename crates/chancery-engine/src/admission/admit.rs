@@ -318,13 +318,13 @@ impl<'a> Admission<'a> {
             .store
             .fn_birth_permit_request(&PermitRequest {
                 collection: &self.family.collection_name,
-                asks: &[ask],
+                asks: &[ask?],
                 principal: &self.actor.principal,
                 actor_class: self.actor_class,
                 dot: COMMAND,
                 approval_id: self.approval_id,
                 batch_id: None,
-                key_id: self.actor.key.as_ref().map(|own| own.key_id),
+                key_id: self.actor.key_id(),
             })
             .await;
         let permit = match reserved {

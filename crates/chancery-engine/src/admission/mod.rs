@@ -64,7 +64,7 @@ impl Object {
     }
 
     /// The request of this object, signed when the actor has a key.
-    fn ask(&self, family: &Family, actor: &Actor, actor_class: &str) -> Ask {
+    fn ask(&self, family: &Family, actor: &Actor, actor_class: &str) -> Result<Ask, Error> {
         let permit_id = Uuid::now_v7();
         let evidence = json!({ "request_hash": hex::encode(self.request_hash(family)) });
         let statement = Move {
@@ -81,11 +81,13 @@ impl Object {
             birth: Some(Birth { machine: "birth_permit", data: &Value::Null }),
         }
         .statement();
-        Ask {
+        Ok(Ask {
             permit_id: Some(permit_id),
-            signature: actor.sign_statement(&statement).map(|signed| hex::encode(signed.signature)),
+            signature: actor
+                .sign_statement(&statement)?
+                .map(|signed| hex::encode(signed.signature)),
             ..self.unsigned()
-        }
+        })
     }
 
     fn unsigned(&self) -> Ask {
@@ -148,7 +150,8 @@ pub async fn batch(
     objects: &[Object],
     batch_id: Uuid,
 ) -> Result<Reserved, Error> {
-    let asks: Vec<Ask> = objects.iter().map(|it| it.ask(family, actor, actor_class)).collect();
+    let asks: Vec<Ask> =
+        objects.iter().map(|it| it.ask(family, actor, actor_class)).collect::<Result<_, _>>()?;
     Ok(store
         .fn_birth_permit_request(&PermitRequest {
             collection: &family.collection_name,
@@ -158,7 +161,7 @@ pub async fn batch(
             dot: COMMAND,
             approval_id: None,
             batch_id: Some(batch_id),
-            key_id: actor.key.as_ref().map(|own| own.key_id),
+            key_id: actor.key_id(),
         })
         .await?)
 }
@@ -198,7 +201,7 @@ pub async fn revoke(
             actor_class: actor_class.to_owned(),
             principal: actor.principal.clone(),
             idempotency_key: KEY.to_owned(),
-            signed: actor.sign_statement(&statement),
+            signed: actor.sign_statement(&statement)?,
         })
         .await?)
 }

@@ -53,7 +53,7 @@ pub async fn abandon(
         reason: request.reason.clone(),
         audit_ref: audit_ref.to_owned(),
         principal: actor.principal.clone(),
-        signed: actor.sign_statement(&statement),
+        signed: actor.sign_statement(&statement)?,
         idempotency_key,
     };
     let mut retry = Retry::new(store);

@@ -70,7 +70,7 @@ async fn attempt(
             change_set_digest: [0; 32],
             tool_revision: EXECUTOR_TOOL.to_owned(),
             principal: actor.principal.clone(),
-            signature: unsigned(actor, ids.signature, prior.as_ref()),
+            signature: unsigned(actor, ids.signature, prior.as_ref())?,
         };
         return Ok(store.fn_cut(&nothing).await?);
     };
@@ -82,8 +82,14 @@ async fn attempt(
     let change_set_digest = effect.change_set_digest(&manifest, entry_id, review_decision_id);
     let attested =
         executor_attested(entry_id, ids.change_set, &change_set_digest, &manifest.digest());
-    let signature =
-        sign_in_lane(actor, EXECUTOR_LANE, EXECUTOR_TOOL, ids.signature, prior.as_ref(), &attested);
+    let signature = sign_in_lane(
+        actor,
+        EXECUTOR_LANE,
+        EXECUTOR_TOOL,
+        ids.signature,
+        prior.as_ref(),
+        &attested,
+    )?;
     let cut = Cut {
         entry_id,
         change_set_id: ids.change_set,
@@ -129,15 +135,19 @@ pub(crate) fn trusted_manifest(
 }
 
 /// A signature on nothing, so that the door gets as far as saying why there is nothing to cut.
-fn unsigned(actor: &Actor, signature_id: Uuid, prior: Option<&(Uuid, Vec<u8>)>) -> LaneSignature {
+fn unsigned(
+    actor: &Actor,
+    signature_id: Uuid,
+    prior: Option<&(Uuid, Vec<u8>)>,
+) -> Result<LaneSignature, Error> {
     let statement = chancery_model::envelope::Statement::lane(String::new());
-    LaneSignature {
+    Ok(LaneSignature {
         signature_id,
         prior_signature_id: prior.map(|(id, _)| *id),
         signed_at: now_micros(),
         payload: String::new(),
-        signed: actor.sign_statement(&statement),
-    }
+        signed: actor.sign_statement(&statement)?,
+    })
 }
 
 /// What kept failing is told to people, if the database can still be told anything.

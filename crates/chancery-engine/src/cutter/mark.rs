@@ -145,7 +145,7 @@ async fn make(
         birth: Some(envelope::Birth { machine: RUN_KIND, data: &mark.payload }),
     }
     .statement();
-    mark.signed = actor.sign_statement(&statement);
+    mark.signed = actor.sign_statement(&statement)?;
     let mut retry = Retry::new(store);
     loop {
         match store.fn_mark(&mark).await {

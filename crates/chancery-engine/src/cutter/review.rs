@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use super::plan::plan;
 use super::retry::Retry;
-use super::{REVIEW_TOOL, RUN_KIND, decision, now_micros, refused};
+use super::{REVIEW_TOOL, RUN_KIND, decision, refused};
 use crate::Error;
 use crate::run::Actor;
 
@@ -93,8 +93,9 @@ pub async fn review(
         .as_ref()
         .and_then(decision::newest)
         .and_then(|newest| newest.uuid("review_decision_id"));
-    let ids = DecisionIds { envelope: Uuid::now_v7(), decision: Uuid::now_v7() };
-    let review = sign(actor, entry_id, request, &plan, prior, ids);
+    let ids =
+        DecisionIds { envelope: actor.new_id("envelope"), decision: actor.new_id("decision") };
+    let review = sign(actor, entry_id, request, &plan, prior, ids)?;
     let mut retry = Retry::new(store);
     loop {
         match store.fn_review(&review).await {
@@ -119,9 +120,9 @@ pub(crate) fn sign(
     plan: &super::Plan,
     prior_review_decision_id: Option<Uuid>,
     ids: DecisionIds,
-) -> Review {
+) -> Result<Review, Error> {
     let DecisionIds { envelope: envelope_id, decision: review_decision_id } = ids;
-    let signed_at = now_micros();
+    let signed_at = actor.signing_time();
     let verdict = request.verdict.as_str();
     let payload = decision_payload(&Decision {
         review_decision_id,
@@ -135,7 +136,7 @@ pub(crate) fn sign(
         risk: &request.risk,
         prior_review_decision_id,
         principal: &actor.principal,
-        key_id: actor.key.as_ref().map(|own| own.key_id).unwrap_or_default(),
+        key_id: actor.key_id().unwrap_or_default(),
         signed_at,
     });
     let idempotency_key = format!("review:{review_decision_id}");
@@ -154,7 +155,7 @@ pub(crate) fn sign(
         birth: None,
     }
     .statement();
-    Review {
+    Ok(Review {
         entry_id,
         verdict: verdict.to_owned(),
         manifest: plan.manifest.door_json(),
@@ -169,8 +170,8 @@ pub(crate) fn sign(
         principal: actor.principal.clone(),
         idempotency_key,
         signed_at,
-        decision: actor.sign_statement(&Statement::review(payload.clone())),
+        decision: actor.sign_statement(&Statement::review(payload.clone()))?,
         decision_payload: payload,
-        move_signature: actor.sign_statement(&statement).map(|signed| signed.signature),
-    }
+        move_signature: actor.sign_statement(&statement)?.map(|signed| signed.signature),
+    })
 }

@@ -12,6 +12,7 @@ use uuid::Uuid;
 use super::finding::Finding;
 use super::now_micros;
 use super::plan::unstamped;
+use crate::Error;
 use crate::run::Actor;
 
 /// The public key that a row was signed with, when it is the signer's and was not revoked when the row was recorded.
@@ -45,27 +46,27 @@ pub(crate) fn sign_in_lane(
     signature_id: Uuid,
     prior: Option<&(Uuid, Vec<u8>)>,
     attested: &Lane,
-) -> LaneSignature {
+) -> Result<LaneSignature, Error> {
     let signed_at = now_micros();
     let payload = lane_payload(
         &LaneSigner {
             lane,
             signature_id,
             principal: &actor.principal,
-            key_id: actor.key.as_ref().map(|own| own.key_id).unwrap_or_default(),
+            key_id: actor.key_id().unwrap_or_default(),
             tool_revision,
             prior: prior.map(|(id, signature)| (*id, signature.as_slice())),
             signed_at,
         },
         attested,
     );
-    LaneSignature {
+    Ok(LaneSignature {
         signature_id,
         prior_signature_id: prior.map(|(id, _)| *id),
         signed_at,
-        signed: actor.sign_statement(&Statement::lane(payload.clone())),
+        signed: actor.sign_statement(&Statement::lane(payload.clone()))?,
         payload,
-    }
+    })
 }
 
 /// What stands against an executor's signature on a change set.

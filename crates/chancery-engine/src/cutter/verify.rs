@@ -133,7 +133,7 @@ async fn attempt(
             Uuid::now_v7(),
             prior.as_ref(),
             &attested,
-        ),
+        )?,
     };
     Ok(Verified { report: store.fn_verify(&verify).await?, findings })
 }

@@ -34,7 +34,7 @@ pub async fn acknowledge(
 ) -> Result<IssueReport, Error> {
     let key = answer.idempotency_key.unwrap_or("acknowledge");
     Ok(store
-        .fn_issue_acknowledge(&signed(actor, answer, "acknowledged", "issue_acknowledge", key))
+        .fn_issue_acknowledge(&signed(actor, answer, "acknowledged", "issue_acknowledge", key)?)
         .await?)
 }
 
@@ -48,7 +48,7 @@ pub async fn resolve(
     answer: &Answer<'_>,
 ) -> Result<IssueReport, Error> {
     let key = answer.idempotency_key.unwrap_or("resolve");
-    Ok(store.fn_issue_resolve(&signed(actor, answer, "resolved", "issue_resolve", key)).await?)
+    Ok(store.fn_issue_resolve(&signed(actor, answer, "resolved", "issue_resolve", key)?).await?)
 }
 
 /// The move that the door makes of the answer, with the person's signature under it.
@@ -58,7 +58,7 @@ fn signed<'a>(
     to: &str,
     trigger_ref: &str,
     idempotency_key: &'a str,
-) -> IssueAnswer<'a> {
+) -> Result<IssueAnswer<'a>, Error> {
     let statement = Move {
         run_kind: RUN_KIND,
         run_id: answer.issue_id,
@@ -73,12 +73,12 @@ fn signed<'a>(
         birth: None,
     }
     .statement();
-    IssueAnswer {
+    Ok(IssueAnswer {
         issue_id: answer.issue_id,
         reason: answer.reason,
         principal: &actor.principal,
         actor_class: answer.actor_class,
         idempotency_key,
-        signed: actor.sign_statement(&statement),
-    }
+        signed: actor.sign_statement(&statement)?,
+    })
 }

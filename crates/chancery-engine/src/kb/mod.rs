@@ -12,10 +12,9 @@ use chancery_store::kb::{Put, RevisionReport, RevisionRow, Sign, SignatureRow};
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
-use uuid::Uuid;
 
 use crate::Error;
-use crate::cutter::{now_micros, refused};
+use crate::cutter::refused;
 use crate::run::Actor;
 
 /// Who writes.
@@ -120,7 +119,7 @@ pub async fn sign(
     let revision = document.as_ref().map(|d| d.revision.revision).or(revision).unwrap_or_default();
     let sha256: [u8; 32] =
         document.map_or_else(Default::default, |d| Sha256::digest(d.body.as_bytes()).into());
-    let (signature_id, signed_at) = (Uuid::now_v7(), now_micros());
+    let (signature_id, signed_at) = (actor.new_id("signature"), actor.signing_time());
     let payload = signature_payload(&Signature {
         signature_id,
         path,
@@ -128,7 +127,7 @@ pub async fn sign(
         sha256: &sha256,
         meaning,
         principal: &actor.principal,
-        key_id: actor.key.as_ref().map(|own| own.key_id).unwrap_or_default(),
+        key_id: actor.key_id().unwrap_or_default(),
         signed_at,
     });
     Ok(store
@@ -140,7 +139,7 @@ pub async fn sign(
             principal: actor.principal.clone(),
             actor_class: actor_class.to_owned(),
             signed_at,
-            signed: actor.sign_statement(&Statement::kb(payload.clone())),
+            signed: actor.sign_statement(&Statement::kb(payload.clone()))?,
             payload,
         })
         .await?)

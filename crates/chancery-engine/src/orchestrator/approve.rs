@@ -19,7 +19,7 @@ use super::plan::Ids;
 use super::stop::Stop;
 use crate::Error;
 use crate::approval::{self, Decision as Vote};
-use crate::cutter::{DecisionIds, ReviewRequest, Verdict, now_micros, plan, sign_review};
+use crate::cutter::{DecisionIds, ReviewRequest, Verdict, plan, sign_review};
 use crate::run::Actor;
 
 /// What the sovereign would sign.
@@ -142,7 +142,7 @@ async fn decide(
     }
     let plan = plan(store, run.entry_id).await?;
     if gate == "SG_lifecycle_authz" {
-        let review = lifecycle(actor, run, ids, plan.digest, rationale);
+        let review = lifecycle(actor, run, ids, plan.digest, rationale)?;
         return Ok(Deciding::Lifecycle(Box::new(review)));
     }
     let request = ReviewRequest {
@@ -150,7 +150,7 @@ async fn decide(
         ..ReviewRequest::new(Verdict::Approve)
     };
     let ids = DecisionIds { envelope: ids.manifest, decision: ids.cut_decision };
-    let review = sign_review(actor, run.entry_id, &request, &plan, None, ids);
+    let review = sign_review(actor, run.entry_id, &request, &plan, None, ids)?;
     Ok(Deciding::Cut(Box::new(review)))
 }
 
@@ -181,8 +181,8 @@ fn lifecycle(
     ids: Ids,
     manifest_digest: [u8; 32],
     rationale: Option<&str>,
-) -> LifecycleReview {
-    let signed_at = now_micros();
+) -> Result<LifecycleReview, Error> {
+    let signed_at = actor.signing_time();
     let findings = json!({});
     let payload = decision_payload(&Decision {
         review_decision_id: ids.lifecycle_decision,
@@ -196,10 +196,10 @@ fn lifecycle(
         risk: "low",
         prior_review_decision_id: Some(ids.cut_decision),
         principal: &actor.principal,
-        key_id: actor.key.as_ref().map(|own| own.key_id).unwrap_or_default(),
+        key_id: actor.key_id().unwrap_or_default(),
         signed_at,
     });
-    LifecycleReview {
+    Ok(LifecycleReview {
         entry_id: run.entry_id,
         verdict: "approve".to_owned(),
         review_decision_id: ids.lifecycle_decision,
@@ -209,9 +209,9 @@ fn lifecycle(
         risk: "low".to_owned(),
         principal: actor.principal.clone(),
         signed_at,
-        decision: actor.sign_statement(&Statement::review(payload.clone())),
+        decision: actor.sign_statement(&Statement::review(payload.clone()))?,
         decision_payload: payload,
-    }
+    })
 }
 
 /// A document of the sovereign, with the sovereign's signature under it.
@@ -233,7 +233,8 @@ pub(super) async fn put_signed(
     };
     let revision = store.fn_kb_put(&put).await?.revision;
     let sha256: [u8; 32] = Sha256::digest(body.as_bytes()).into();
-    let (signature_id, signed_at) = (Uuid::now_v7(), now_micros());
+    let (signature_id, signed_at) =
+        (actor.new_id(&format!("signature of {path}")), actor.signing_time());
     let payload = signature_payload(&Signature {
         signature_id,
         path,
@@ -241,7 +242,7 @@ pub(super) async fn put_signed(
         sha256: &sha256,
         meaning,
         principal: &actor.principal,
-        key_id: actor.key.as_ref().map(|own| own.key_id).unwrap_or_default(),
+        key_id: actor.key_id().unwrap_or_default(),
         signed_at,
     });
     let sign = Sign {
@@ -252,7 +253,7 @@ pub(super) async fn put_signed(
         principal: actor.principal.clone(),
         actor_class: "sovereign".to_owned(),
         signed_at,
-        signed: actor.sign_statement(&Statement::kb(payload.clone())),
+        signed: actor.sign_statement(&Statement::kb(payload.clone()))?,
         payload,
     };
     store.fn_kb_sign(&sign).await?;

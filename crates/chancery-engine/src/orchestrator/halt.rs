@@ -106,7 +106,7 @@ pub async fn stop(
         actor_class: "sovereign",
         reason,
         idempotency_key: &key,
-        signed: actor.sign_statement(&statement),
+        signed: actor.sign_statement(&statement)?,
     };
     let halted = store.fn_orchestrate_halt(&halt).await;
     halted.map_err(|error| Stop::from(Error::from(error)).of_run(&run.run_name))?;

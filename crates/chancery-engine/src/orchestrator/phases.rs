@@ -316,7 +316,7 @@ impl<A: Aides> Work<'_, A> {
                 ids.executor_signature,
                 prior.as_ref(),
                 &attested,
-            );
+            )?;
             let gate = self.gate(&evidence, &document);
             match self.store.fn_leg_b(gate, &digest, EXECUTOR_TOOL, &signature).await {
                 Ok(RunReport { .. }) => return Ok(()),

@@ -52,9 +52,15 @@ pub async fn void(
         "orchestrate_void",
         &evidence,
         "void",
-    );
-    let of_entry =
-        statement("cut_request", run.entry_id, "abandoned", "abandon", &entry_evidence, &entry_key);
+    )?;
+    let of_entry = statement(
+        "cut_request",
+        run.entry_id,
+        "abandoned",
+        "abandon",
+        &entry_evidence,
+        &entry_key,
+    )?;
     let store = Store::begin(target, Role::CutterReview).await.map_err(Error::from)?;
     let done = async {
         if run.state != "voided_sovereign" {

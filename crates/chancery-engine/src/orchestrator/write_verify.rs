@@ -63,7 +63,7 @@ pub async fn write_verify(store: &Store, actor: &Actor, run: &RunRow) -> Result<
             ids.verifier_signature,
             prior.as_ref(),
             &attested,
-        );
+        )?;
         let facts = json!({ "verdict": verdict, "checks": findings["checks"], "code": failed.then_some("STOP_VERIFICATION_FAILED") });
         let words = if failed {
             "The verifier found differences. The cut is taken back, and an escalation asks for somebody to look at it."

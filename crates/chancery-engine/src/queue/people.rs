@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use chancery_model::cutter::derived_uuid;
-use chancery_model::envelope::{Birth, Move};
+use chancery_model::envelope::{Birth, Move, Statement};
 use chancery_store::Store;
 use chancery_store::approval::ApprovalReport;
 use chancery_store::queue::{Enqueued, JobMove, NewJob, ReplayBatch, ReplayProposal};
@@ -76,7 +76,13 @@ const WITHDRAW: Act = Act {
 };
 
 impl Act {
-    fn signed(&self, actor: &Actor, actor_class: &str, id: Uuid, reason: &str) -> JobMove {
+    fn signed(
+        &self,
+        actor: &Actor,
+        actor_class: &str,
+        id: Uuid,
+        reason: &str,
+    ) -> Result<JobMove, Error> {
         let statement = Move {
             run_kind: self.run_kind,
             run_id: id,
@@ -91,14 +97,14 @@ impl Act {
             birth: None,
         }
         .statement();
-        JobMove {
+        Ok(JobMove {
             id,
             reason: reason.to_owned(),
             actor_class: actor_class.to_owned(),
             principal: actor.principal.clone(),
             idempotency_key: self.key.to_owned(),
-            signed: actor.sign_statement(&statement),
-        }
+            signed: actor.sign_statement(&statement)?,
+        })
     }
 }
 
@@ -113,7 +119,7 @@ pub async fn cancel(
     job_id: Uuid,
     reason: &str,
 ) -> Result<Value, Error> {
-    Ok(store.fn_job_cancel(&CANCEL.signed(actor, actor_class, job_id, reason)).await?)
+    Ok(store.fn_job_cancel(&CANCEL.signed(actor, actor_class, job_id, reason)?).await?)
 }
 
 /// Sets a dead letter aside without a replay.
@@ -127,7 +133,7 @@ pub async fn dismiss(
     job_id: Uuid,
     reason: &str,
 ) -> Result<Value, Error> {
-    Ok(store.fn_dead_letter_dismiss(&DISMISS.signed(actor, actor_class, job_id, reason)).await?)
+    Ok(store.fn_dead_letter_dismiss(&DISMISS.signed(actor, actor_class, job_id, reason)?).await?)
 }
 
 /// Takes a proposal back; the dead letter is free for another one.
@@ -141,7 +147,7 @@ pub async fn withdraw(
     request_id: Uuid,
     reason: &str,
 ) -> Result<Value, Error> {
-    let withdraw = WITHDRAW.signed(actor, actor_class, request_id, reason);
+    let withdraw = WITHDRAW.signed(actor, actor_class, request_id, reason)?;
     Ok(store.fn_dlq_replay_withdraw(&withdraw).await?)
 }
 
@@ -200,14 +206,13 @@ pub async fn propose(
     proposal: &Proposal,
 ) -> Result<Proposed, Error> {
     let batch_id = proposal.batch_id.unwrap_or_else(Uuid::now_v7);
-    let signatures = proposal
+    let births = proposal
         .job_ids
         .iter()
-        .map(|job_id| {
-            let birth = birth_of(actor, actor_class, batch_id, *job_id, &proposal.reason);
-            Some(birth?.signature)
-        })
-        .collect::<Option<Vec<Vec<u8>>>>();
+        .map(|job_id| birth_of(actor, actor_class, batch_id, *job_id, &proposal.reason));
+    let signatures = actor.sign_statements(births)?;
+    let signatures: Option<Vec<Vec<u8>>> =
+        signatures.into_iter().map(|signed| Some(signed?.signature)).collect();
     let batch = store
         .fn_dlq_replay_propose(&ReplayProposal {
             batch_id,
@@ -216,8 +221,8 @@ pub async fn propose(
             stagger_ms: proposal.stagger_ms,
             actor_class: actor_class.to_owned(),
             principal: actor.principal.clone(),
-            key_id: actor.key.as_ref().map(|own| own.key_id),
-            signatures: signatures.filter(|_| actor.key.is_some()),
+            key_id: actor.key_id(),
+            signatures: signatures.filter(|_| actor.key_id().is_some()),
         })
         .await?;
     let request = NewRequest {
@@ -239,16 +244,16 @@ pub async fn propose(
     Ok(Proposed { batch, approval })
 }
 
-/// The signature under the birth of one request of a batch.
+/// What is signed for the birth of one request of a batch.
 fn birth_of(
     actor: &Actor,
     actor_class: &str,
     batch_id: Uuid,
     job_id: Uuid,
     reason: &str,
-) -> Option<chancery_store::fsm::Signed> {
+) -> Statement {
     let evidence = json!({ "job_id": job_id, "batch_id": batch_id, "reason": reason });
-    let statement = Move {
+    Move {
         run_kind: "dlq_replay",
         run_id: derived_uuid(batch_id, &job_id.to_string()),
         to: "submitted",
@@ -261,8 +266,7 @@ fn birth_of(
         idempotency_key: "propose",
         birth: Some(Birth { machine: "dlq_replay", data: &Value::Null }),
     }
-    .statement();
-    actor.sign_statement(&statement)
+    .statement()
 }
 
 /// Runs an approved batch. Doing it again gives what is there.

@@ -92,7 +92,7 @@ pub async fn start(
         key,
         born_as: Some("workflow_run"),
     }
-    .signed_by(actor);
+    .signed_by(actor)?;
     let run = NewRun {
         workflow_run_id: run_id,
         workflow: &start.workflow,
@@ -145,7 +145,7 @@ pub async fn move_run(
         key: &key,
         born_as: None,
     }
-    .signed_by(actor);
+    .signed_by(actor)?;
     let call = RunCall {
         workflow_run_id: run_id,
         call,
@@ -176,7 +176,7 @@ pub(super) struct Statement<'a> {
 }
 
 impl Statement<'_> {
-    pub(super) fn signed_by(&self, actor: &Actor) -> Option<Signed> {
+    pub(super) fn signed_by(&self, actor: &Actor) -> Result<Option<Signed>, Error> {
         let statement = Move {
             run_kind: self.run_kind,
             run_id: self.run_id,

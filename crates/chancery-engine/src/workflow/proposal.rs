@@ -148,7 +148,7 @@ pub async fn propose(
     });
     let evidence = json!({ "definition_sha256": digest });
     let key = said.key.as_deref().unwrap_or("propose");
-    let act = born(actor, Kind::Workflow, id, &births[..], &class, &evidence, key);
+    let act = born(actor, Kind::Workflow, id, &births[..], &class, &evidence, key)?;
     Ok(store.fn_workflow_propose(&act, definition, &title).await?)
 }
 
@@ -185,7 +185,7 @@ pub async fn create(
     let id = draft.proposal_id.unwrap_or_else(Uuid::now_v7);
     let evidence = json!({ "action_sha256": hex::encode(canonical::sha256(&draft.action)) });
     let key = said.key.as_deref().unwrap_or("propose");
-    let act = born(actor, Kind::Other, id, &births[..], &class, &evidence, key);
+    let act = born(actor, Kind::Other, id, &births[..], &class, &evidence, key)?;
     let proposal = NewProposal {
         kind: &draft.kind,
         proposer_class: &draft.proposer_class,
@@ -205,7 +205,7 @@ fn born<'a>(
     class: &'a str,
     evidence: &'a Value,
     key: &'a str,
-) -> Act<'a> {
+) -> Result<Act<'a>, Error> {
     let signed = Statement {
         run_kind: kind.as_str(),
         run_id: id,
@@ -217,8 +217,8 @@ fn born<'a>(
         key,
         born_as: Some("proposal"),
     }
-    .signed_by(actor);
-    Act {
+    .signed_by(actor)?;
+    Ok(Act {
         run_kind: kind.as_str(),
         run_id: id,
         call: "propose",
@@ -228,7 +228,7 @@ fn born<'a>(
         idempotency_key: key,
         reason: None,
         signed,
-    }
+    })
 }
 
 /// Hands a proposal in and asks for the approval that it needs. Done again, nothing is asked for twice.
@@ -439,6 +439,6 @@ async fn signed<'a>(
         actor_class: class,
         idempotency_key: key,
         reason,
-        signed: statement.signed_by(actor),
+        signed: statement.signed_by(actor)?,
     })
 }

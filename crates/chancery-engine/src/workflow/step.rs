@@ -212,7 +212,7 @@ async fn say(
         key: &key,
         born_as: None,
     }
-    .signed_by(actor);
+    .signed_by(actor)?;
     let call = WorkCall {
         run_kind: &work.run_kind,
         run_id: work.run_id,

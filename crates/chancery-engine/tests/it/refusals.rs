@@ -138,7 +138,7 @@ async fn a_phase_by_the_wrong_person_or_login_is_refused() {
     let by_verifier = cutter::cut(&scene.verify, &scene.vera, entry).await;
     assert!(is_denied(&by_verifier.expect_err("denied")), "cutter_verify does not cut");
     assert_eq!(codes(cutter::cut(&scene.exec, &scene.vera, entry).await), [Code::RI003]);
-    let unsigned = Actor { principal: "dora".to_owned(), key: None };
+    let unsigned = Actor::new("dora".to_owned(), None);
     assert_eq!(codes(cutter::cut(&scene.exec, &unsigned, entry).await), [Code::RI008]);
     assert_eq!(codes(scene.verify(entry).await), [Code::RC019], "there is nothing to verify");
     assert_eq!(scene.db.fingerprint().await, before);
@@ -148,7 +148,7 @@ async fn a_phase_by_the_wrong_person_or_login_is_refused() {
     let by_executor = cutter::verify(&scene.exec, &scene.dora, entry).await;
     assert!(is_denied(&by_executor.expect_err("denied")), "cutter_exec does not verify");
     assert_eq!(codes(cutter::verify(&scene.verify, &scene.dora, entry).await), [Code::RI003]);
-    let unsigned = Actor { principal: "vera".to_owned(), key: None };
+    let unsigned = Actor::new("vera".to_owned(), None);
     assert_eq!(codes(cutter::verify(&scene.verify, &unsigned, entry).await), [Code::RI008]);
     let request = AbandonRequest { reason: "x".to_owned(), ..AbandonRequest::default() };
     let abandoned = cutter::abandon(&scene.app, &scene.alice, entry, &request).await;

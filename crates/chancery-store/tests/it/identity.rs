@@ -306,13 +306,13 @@ async fn people_and_agents_sign_their_moves() {
         (people.actor("amy").await, people.actor("bob").await, people.actor("robin").await);
     let before = people.db.fingerprint().await;
     for name in ["bob", "robin"] {
-        let unsigned = Actor { principal: name.to_owned(), key: None };
+        let unsigned = Actor::new(name.to_owned(), None);
         assert_eq!(codes(of_the_database(people.begin(&unsigned).await)), [RI008], "{name}");
     }
     assert_eq!(before, people.db.fingerprint().await);
 
     let run = people.begin(&bob).await.expect("signed").run_id;
-    let unsigned = Actor { principal: "amy".to_owned(), key: None };
+    let unsigned = Actor::new("amy".to_owned(), None);
     assert_eq!(codes(of_the_database(people.check(&unsigned, run).await)), [RI008]);
     people.check(&amy, run).await.expect("signed");
     people.begin(&robin).await.expect("signed");
@@ -337,7 +337,7 @@ async fn a_signature_comes_with_the_key_of_its_maker() {
     let (amy, bob) = (people.actor("amy").await, people.actor("bob").await);
     let run = people.begin(&bob).await.expect("signed").run_id;
     let before = people.db.fingerprint().await;
-    let borrowed = Actor { principal: "bob".to_owned(), key: amy.key };
+    let borrowed = Actor::new("bob".to_owned(), amy.key);
     assert_eq!(codes(of_the_database(people.begin(&borrowed).await)), [RI005]);
     let as_amy = Move { principal: "amy".to_owned(), ..check(run) };
     let unknown = Signed { key_id: Uuid::now_v7(), signature: vec![7; 64] };

@@ -157,7 +157,7 @@ pub fn approve_rehearsal(root: &Path, run_id: RunId, actor: &Actor) -> Result<Ap
     };
     let statement = Statement::kb(payload(&file, &body, &signed));
     signed.signature =
-        actor.sign_statement(&statement).map(|s| hex::encode(s.signature)).unwrap_or_default();
+        actor.sign_statement(&statement)?.map(|s| hex::encode(s.signature)).unwrap_or_default();
     view::write_file(&file, body.as_bytes())?;
     let text = serde_json::to_string_pretty(&signed).expect("a signature is plain data");
     view::write_file(&signature_file(&file), text.as_bytes())?;

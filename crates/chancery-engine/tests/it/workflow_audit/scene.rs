@@ -37,7 +37,7 @@ async fn actor(operator: &Store, name: &str, kind: &str, classes: &[&str], seed:
     let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::from_bytes(&[seed; 32]) };
     let public = own.key.verifying_key();
     operator.fn_key_register(own.key_id, name, public.as_bytes(), None, None).await.expect("a key");
-    Actor { principal: name.to_owned(), key: Some(own) }
+    Actor::new(name, Some(own))
 }
 
 fn sha256(value: &Value) -> String {

@@ -1,0 +1,17 @@
+#![doc = include_str!("../README.md")]
+
+pub mod access;
+pub mod id;
+pub mod openapi;
+pub mod page;
+pub mod problem;
+pub mod route;
+
+pub use page::{Page, PageQuery};
+pub use problem::Problem;
+pub use route::{Access, Endpoint, Method, Nothing, Route, Shape};
+
+/// Every route there is.
+pub fn routes() -> Vec<&'static Route> {
+    [access::ROUTES].concat()
+}

@@ -1,0 +1,167 @@
+//! The OpenAPI document, made of the routes.
+
+use schemars::generate::SchemaSettings;
+use serde_json::{Map, Value, json};
+
+use crate::problem::Problem;
+use crate::route::{Access, Method, Route, Shape};
+
+/// Answers that any route can give, and when.
+const REFUSALS: &[(u16, &str)] = &[
+    (400, "The request is malformed."),
+    (401, "Nobody is signed in, or the credential is not good any more."),
+    (403, "Who asks may not do this."),
+    (404, "There is no such thing, or none that the caller may see."),
+    (405, "This is asked with another method."),
+    (406, "This is not answered in the form that was asked for."),
+    (408, "The request did not arrive in time."),
+    (409, "It stands against what is there by now."),
+    (412, "It has changed since it was read."),
+    (413, "The body is too large."),
+    (415, "The body is not sent as JSON."),
+    (422, "A rule says no."),
+    (428, "Something has to be brought first: a signature, or a key."),
+    (429, "Too many requests."),
+    (500, "A defect."),
+    (503, "Not now."),
+];
+
+/// The document, as OpenAPI 3.1 has it.
+pub fn document(version: &str) -> Value {
+    let settings = SchemaSettings::draft2020_12()
+        .with(|settings| settings.definitions_path = "/components/schemas".into());
+    let mut schemas = settings.into_generator();
+    let problem = schemas.subschema_for::<Problem>();
+    let mut paths: Map<String, Value> = Map::new();
+    let mut routes = crate::routes();
+    routes.sort_by_key(|route| (route.path, route.method));
+    for route in routes {
+        let operation = operation(route, &mut schemas, problem.as_value());
+        let path = paths.entry(route.path).or_insert_with(|| json!({}));
+        path[route.method.as_str().to_lowercase()] = operation;
+    }
+    let mut definitions = schemas.take_definitions(true);
+    definitions.sort_keys();
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Chancery",
+            "version": version,
+            "description": "Governed state machines on PostgreSQL. What the declared rules do not allow is refused by the database; the refusal's code comes back as a problem document.",
+            "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
+        },
+        "servers": [{ "url": "/" }],
+        "paths": paths,
+        "components": {
+            "schemas": definitions,
+            "securitySchemes": {
+                "session": { "type": "apiKey", "in": "cookie", "name": "chancery_session", "description": "A browser that signed in. What writes also shows `Chancery-Csrf`." },
+                "token": { "type": "http", "scheme": "bearer", "description": "A token of a program." },
+            },
+        },
+    })
+}
+
+fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator, problem: &Value) -> Value {
+    let mut parameters: Vec<Value> = path_names(route.path)
+        .map(|name| {
+            json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "maxLength": 500 } })
+        })
+        .collect();
+    if let Some(query) = route.query {
+        parameters.extend(query_parameters(&query(schemas).to_value(), schemas));
+    }
+    if route.writes {
+        parameters.push(json!({
+            "name": "Idempotency-Key", "in": "header", "required": true,
+            "description": "The same key with the same request is the same change, once.",
+            "schema": { "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[!-~]+$" },
+        }));
+    }
+    if route.signed {
+        for (name, description) in [
+            ("Chancery-Key", "The key that signed."),
+            ("Chancery-Signed-At", "As the answer 428 told it."),
+            (
+                "Chancery-Signature",
+                "Signatures in base64, separated by commas, in the order of the statements.",
+            ),
+        ] {
+            parameters.push(json!({ "name": name, "in": "header", "required": false, "description": description, "schema": { "type": "string" } }));
+        }
+    }
+    let mut responses = Map::new();
+    let media = match route.shape {
+        Shape::Json => "application/json",
+        Shape::Events => "text/event-stream",
+        Shape::Bytes => "application/octet-stream",
+        Shape::Text => "text/plain",
+        Shape::Html => "text/html",
+    };
+    let schema = match route.answer {
+        Some(answer) => answer(schemas).to_value(),
+        None => json!({ "type": "string" }),
+    };
+    responses.insert(
+        route.status.to_string(),
+        json!({ "description": "Done.", "content": { media: { "schema": schema } } }),
+    );
+    for (status, description) in REFUSALS {
+        responses.insert(
+            status.to_string(),
+            json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } }),
+        );
+    }
+    let mut operation = json!({
+        "operationId": route.id,
+        "summary": route.summary,
+        "tags": [route.path.split('/').nth(2).unwrap_or("host")],
+        "parameters": parameters,
+        "responses": responses,
+    });
+    if let Some(body) = route.body
+        && route.method != Method::Delete
+    {
+        operation["requestBody"] = json!({ "required": true, "content": { "application/json": { "schema": body(schemas).to_value() } } });
+    }
+    match route.access {
+        Access::Open => operation["security"] = json!([]),
+        Access::Permission(permission) => {
+            operation["security"] = json!([{ "session": [] }, { "token": [] }]);
+            operation["x-permission"] = permission.into();
+        }
+    }
+    operation
+}
+
+/// The names in a path.
+pub fn path_names(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+}
+
+/// The members of the type of a query, each a parameter.
+fn query_parameters(schema: &Value, schemas: &schemars::SchemaGenerator) -> Vec<Value> {
+    let definition = schema["$ref"]
+        .as_str()
+        .and_then(|reference| schemas.definitions().get(reference.rsplit('/').next()?))
+        .unwrap_or(schema);
+    let required = |name: &str| {
+        definition["required"].as_array().is_some_and(|names| names.iter().any(|n| n == name))
+    };
+    let members = definition["properties"].as_object().cloned().unwrap_or_default();
+    members
+        .into_iter()
+        .map(|(name, mut schema)| {
+            let description = schema.as_object_mut().and_then(|schema| schema.remove("description"));
+            // What is left out is left out: a query has no null.
+            if let Some(kinds) = schema["type"].as_array() {
+                let kinds: Vec<Value> = kinds.iter().filter(|kind| *kind != "null").cloned().collect();
+                schema["type"] = kinds.into_iter().next().unwrap_or(Value::Null);
+            }
+            if let Some(schema) = schema.as_object_mut() {
+                schema.remove("default");
+            }
+            json!({ "name": name, "in": "query", "required": required(&name), "description": description.unwrap_or_default(), "schema": schema })
+        })
+        .collect()
+}
