@@ -5,7 +5,7 @@ language plpgsql stable
 as $$
 begin
   perform identity.require_permission(p_reader, 'problems.read');
-  if governance.class_of_category(p_category) is null then
+  if p_category is null or p_category <> all (governance.categories()) then
     perform internal.refuse(internal.problem('RE040', jsonb_build_object('given', left(p_category, 200), 'known', to_jsonb(governance.categories()))));
   end if;
   perform identity.require_permission(p_reader, 'problems.' || p_category);

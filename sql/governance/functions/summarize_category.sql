@@ -49,7 +49,7 @@ begin
       return false;
     end if;
     v_issue := governance.require_open(
-      'summaries', case when v_critical > 0 then 'critical' else 'warning' end, 'category_in_trouble', governance.class_of_category(p_category),
+      'summaries', case when v_critical > 0 then 'critical' else 'warning' end, 'category_in_trouble', p_category,
       format('%s has problems', p_category), null, 'category', p_category, jsonb_build_object('category', p_category, 'count', v_count, 'critical', v_critical), p_principal);
     select jsonb_agg(t.source_ref), least(min(t.since), min(t.begun)) into v_refs, v_start
       from (select p.source_ref, p.since, lower(governance.ref_span(p.source_ref)) as begun from (

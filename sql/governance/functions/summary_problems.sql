@@ -21,7 +21,7 @@ begin
       (1, 'summary', 'an object with the fields of the page and no others', jsonb_typeof(p_put) = 'object' and not exists (
          select from jsonb_object_keys(case when jsonb_typeof(p_put) = 'object' then p_put else '{}' end) k
           where k <> all ('{category,subject,state,text_en,text_vi,facts,source_event_count,source_event_total,source_event_refs,time_window,generated_by,confidence,trace_id,resolved_by}'))),
-      (2, 'category', 'one of the eight, or executors', governance.class_of_category(p_put ->> 'category') is not null or p_put ->> 'category' = 'executors'),
+      (2, 'category', 'one of the eight, or executors', p_put ->> 'category' = any (governance.categories() || 'executors'::text)),
       (3, 'subject', '* or the name of one item, at most 500 bytes', jsonb_typeof(p_put -> 'subject') = 'string' and btrim(p_put ->> 'subject') <> ''
          and octet_length(p_put ->> 'subject') <= 500),
       (4, 'state', 'green, yellow or red', p_put ->> 'state' in ('green', 'yellow', 'red')),
