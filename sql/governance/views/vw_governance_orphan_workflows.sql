@@ -7,7 +7,8 @@ with orphan as (
                   max(s.last_transition_at) as since
              from workflow.step_run s where s.workflow_run_id = r.workflow_run_id) b
    where r.state_code not in ('completed', 'cancelled') and r.state_code = 'in_progress'
-     and not exists (select from workflow.agenda a where a.workflow_run_id = r.workflow_run_id)
+     -- To draw the critical path anew moves nothing.
+     and not exists (select from workflow.agenda a where a.workflow_run_id = r.workflow_run_id and a.cause <> 'critical')
      and not exists (select from workflow.step_run s where s.workflow_run_id = r.workflow_run_id
                         and s.state_code in ('ready', 'in_progress', 'waiting', 'blocked', 'overdue') and not s.skipped)
      and not exists (select from workflow.timer t where t.workflow_run_id = r.workflow_run_id)

@@ -88,7 +88,9 @@ async fn a_trace_is_followed_across_the_rooms() {
     assert!(!rows.is_empty() && rows.iter().all(|row| row.entity_id == id), "{rows:?}");
     // Known by a text, and of a trace that has no such run.
     let asked = Asked { entity: Some(("principal", "desk")), ..Asked::default() };
-    assert_eq!(pages(&flow.store, "guest", &asked, 10).await.len(), 1);
+    let rows = pages(&flow.store, "guest", &asked, 1).await;
+    assert_eq!(rows.first().and_then(|row| row.to.as_deref()), Some("principal_added"));
+    assert!(rows.iter().all(|row| row.entity_id == "desk" && row.source == "identity"));
     let asked =
         Asked { trace: Some(&trace), entity: Some(("principal", "desk")), ..Asked::default() };
     assert_eq!(pages(&flow.store, "guest", &asked, 10).await, []);
