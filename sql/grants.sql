@@ -112,6 +112,7 @@ grant select, insert, update (state_code, facet, seq, head_hash, last_transition
 grant select, insert, update (completed_at, completion_actor_id, output_snapshot_id) on workflow.step_run_correction_cycle to chancery_definer;
 grant select, insert, update (opened, resolved_at, resolved_by, proof) on workflow.wait to chancery_definer;
 grant select, insert, update, delete on workflow.agenda, workflow.timer to chancery_definer;
+grant select, insert on governance.status_summary to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -303,6 +304,17 @@ grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests
   workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_task_checkpoints, workflow.v_task_comments, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
   workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot
   to chancery_app, chancery_migrator, auditor_ro;
+-- Problems, the timeline and summaries: each door asks who reads. The views show everything, so they are for operators and auditors.
+grant execute on function
+  governance.fn_problems(text), governance.fn_problem_list(text, text, text, text, integer), governance.fn_problem_show(text, text, text),
+  governance.fn_summary_put(jsonb, text, text), governance.fn_summary_list(text, text), governance.fn_summary_show(text, uuid, text, integer),
+  governance.fn_summaries_run(text), audit.fn_timeline(text, text, text, text, timestamptz, timestamptz, text, integer)
+  to chancery_app;
+grant execute on function queue.job_id(text, text) to chancery_migrator, auditor_ro;
+grant select on governance.vw_governance_dlq_count, governance.vw_governance_silent_workers, governance.vw_governance_overdue,
+  governance.vw_governance_schema_violations, governance.vw_governance_event_lag, governance.vw_governance_integrity_warnings,
+  governance.vw_governance_failed_cuts, governance.vw_governance_orphan_workflows, governance.v_status_summary, audit.vw_audit_event_timeline
+  to chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(),

@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, approval, audit, birth, cutter, db, demo, doc, doctor, kb, key, machine, manual,
-    principal, proposal, queue, relay, run, serve, step, worker, workflow,
+    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine,
+    manual, principal, proposal, queue, relay, run, serve, step, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\
@@ -156,6 +156,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery queue add --class noop --kind greet --key greet-42 --as alice"
     )]
     Queue(queue::Command),
+    /// What is wrong now, and what is said about it
+    #[command(subcommand, after_help = "Example:\n  $ chancery governance problems")]
+    Governance(governance::Command),
     /// Host the loops, and give jobs to workers over HTTP
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::Serve),
@@ -199,6 +202,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
         Command::Birth(command) => Box::pin(birth::dispatch(context, command)).await,
         Command::Queue(command) => Box::pin(queue::dispatch(context, command)).await,
+        Command::Governance(command) => Box::pin(governance::dispatch(context, command)).await,
         Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Relay(args) => Box::pin(relay::relay(context, &args)).await,

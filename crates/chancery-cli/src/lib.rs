@@ -15,6 +15,7 @@ mod db;
 mod demo;
 mod doc;
 mod doctor;
+mod governance;
 mod kb;
 mod key;
 mod machine;

@@ -27,6 +27,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "fsm.transition_log",
     "governance.issue_report",
     "governance.iu_usage_evidence",
+    "governance.status_summary",
     "identity.identity_log",
     "iu.dot_iu_command_run",
     "iu.iu_lifecycle_log",
