@@ -5,6 +5,7 @@ pub mod action;
 pub mod approvals;
 pub mod documents;
 pub mod entries;
+pub mod events;
 pub mod id;
 pub mod kb;
 pub mod machines;
@@ -27,6 +28,7 @@ pub fn routes() -> Vec<&'static Route> {
         approvals::ROUTES,
         documents::ROUTES,
         entries::ROUTES,
+        events::ROUTES,
         kb::ROUTES,
         machines::ROUTES,
         orchestrator::ROUTES,

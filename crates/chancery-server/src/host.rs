@@ -19,6 +19,10 @@ use tokio::sync::watch;
 use crate::access;
 use crate::api::{self, Limits};
 use crate::body::MOST_BYTES;
+use crate::feed::Hub;
+use crate::metrics::Requests;
+use crate::observe;
+use crate::patience::Patient;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
 use crate::{health, queue, work};
@@ -41,6 +45,8 @@ struct Inner {
     stop: watch::Receiver<bool>,
     limits: Limits,
     tls: bool,
+    feed: Arc<Hub>,
+    requests: Requests,
 }
 
 impl fmt::Debug for Host {
@@ -59,7 +65,17 @@ impl Host {
     ) -> Self {
         let waiting = Arc::new(WaitingRoom::default());
         let limits = Limits::new(REQUESTS_A_MINUTE);
-        Self(Arc::new(Inner { store, board, token, waiting, stop, limits, tls: false }))
+        Self(Arc::new(Inner {
+            store,
+            board,
+            token,
+            waiting,
+            stop,
+            limits,
+            tls: false,
+            feed: Arc::default(),
+            requests: Requests::default(),
+        }))
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -80,6 +96,14 @@ impl Host {
 
     pub(crate) fn limits(&self) -> &Limits {
         &self.0.limits
+    }
+
+    pub(crate) fn feed(&self) -> &Arc<Hub> {
+        &self.0.feed
+    }
+
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.0.requests
     }
 
     /// Whether browsers come by TLS: then their cookies never go another way.
@@ -105,6 +129,15 @@ impl Host {
             () = self.waiting().look_after() => {}
         }
     }
+
+    /// Reads events for those who listen, from this store, until the process ends; then sends everybody away.
+    pub async fn look_after_listeners(&self, store: &Store) {
+        tokio::select! {
+            () = self.stopping() => {}
+            () = self.feed().look_after(store) => {}
+        }
+        self.feed().close();
+    }
 }
 
 /// Every route.
@@ -123,6 +156,7 @@ pub fn router(host: Host) -> Router {
             Problem::of(Fault::MethodNotAllowed, "see docs/reference/lease-protocol.md")
         })
         .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(middleware::from_fn_with_state(host.clone(), observe::observe))
         .with_state(host)
 }
 
@@ -167,7 +201,9 @@ pub async fn serve(
     let host = Host::new(requests, running.board(), token, stop);
     let (guests, asked) = (host.clone(), host.clone());
     let wakes = tokio::spawn(async move { guests.look_after_guests().await });
-    let server = axum::serve(bound.listener, router(host.clone()))
+    let (listened, feed) = (host.clone(), loops.clone());
+    let listeners = tokio::spawn(async move { listened.look_after_listeners(&feed).await });
+    let server = axum::serve(Patient(bound.listener), router(host.clone()))
         .with_graceful_shutdown(async move { asked.stopping().await });
     let overdue = async {
         host.stopping().await;
@@ -185,5 +221,6 @@ pub async fn serve(
         }
     };
     wakes.abort();
+    listeners.abort();
     served
 }

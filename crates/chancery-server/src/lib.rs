@@ -3,8 +3,12 @@
 mod access;
 mod api;
 mod body;
+mod feed;
 mod health;
 mod host;
+mod metrics;
+mod observe;
+mod patience;
 mod problem;
 mod queue;
 mod waiting;

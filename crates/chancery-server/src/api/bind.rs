@@ -163,7 +163,7 @@ fn no_body() -> Problem {
     Problem::of(Fault::Internal, "a route without a body takes nothing")
 }
 
-async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
+pub(crate) async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
     let facts: Map<_, _> = [("principal", principal), ("permission", permission)]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))

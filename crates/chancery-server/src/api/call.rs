@@ -12,6 +12,7 @@ use chancery_store::access::Bearer;
 use jiff::Timestamp;
 
 use crate::host::Host;
+use crate::observe::Trace;
 use crate::problem::{Fault, Problem};
 
 /// Nobody signs more statements at once.
@@ -76,6 +77,11 @@ impl<Q, B> Call<Q, B> {
         self.text(name)
             .parse()
             .map_err(|why: Malformed| Problem::of(Fault::IdMalformed, why.to_string()))
+    }
+
+    /// The trace that this request is of: its caller's, or one of its own. Runs that it starts carry it.
+    pub(crate) fn trace_id(&self) -> Option<String> {
+        Trace::told(&self.headers).map(|trace| trace.trace_id)
     }
 
     /// What the change is known by. The binder made sure that routes that write have it.

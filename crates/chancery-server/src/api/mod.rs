@@ -4,6 +4,7 @@ mod access;
 mod bearer;
 mod bind;
 mod call;
+mod events;
 mod limits;
 pub(crate) mod password;
 
@@ -21,5 +22,6 @@ pub(crate) use limits::Limits;
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
     let routes = access::bind(Routes::new(host));
+    let routes = events::bind(routes);
     routes.into_router()
 }
