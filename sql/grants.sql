@@ -288,7 +288,7 @@ grant execute on function
   workflow.fn_work_extend(text, uuid, timestamptz, text, text, text, text), workflow.fn_step_block_escalate(text, uuid, uuid, text, text, text, text),
   workflow.fn_task_checkpoint(text, uuid, text, jsonb, text, text, text), workflow.fn_task_comment(text, uuid, text, text, text, text),
   workflow.fn_wait_resolve(uuid, jsonb, text, text), workflow.fn_callback_issue(uuid, integer, text, text, bytea), workflow.fn_callback(bytea, jsonb),
-  workflow.fn_work_begin(uuid, integer, text, text), workflow.fn_work_report(uuid, integer, text, text, text, jsonb, jsonb),
+  workflow.fn_work_begin(uuid, integer, text, text, uuid, bytea), workflow.fn_work_report(uuid, integer, text, text, text, jsonb, jsonb, uuid, bytea),
   workflow.fn_mow_next(integer, text), workflow.fn_mow_turn(uuid, text), workflow.fn_mow_defer(uuid, text, text),
   workflow.fn_timer_due(integer, text), workflow.fn_timer_fire(uuid, text), workflow.fn_timer_defer(uuid, text, text),
   governance.fn_proposal_create(uuid, text, text, text, uuid[], jsonb, jsonb, jsonb, text, text, text, uuid, bytea),

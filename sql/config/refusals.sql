@@ -147,6 +147,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA006', 'approval_not_given', 'The approval does not stand.', 'The facts say where it stands and what its quorum still lacks.'),
   ('RA008', 'approval_id_taken', 'This id stands for another request.', 'Use a new id for a new request.'),
   ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
+  ('RA010', 'agents_do_not_vote', 'Agents do not vote.', 'Ask for the approval and let a person decide it.'),
   ('RA020', 'kb_document_malformed', 'The path, the kind or the text is not acceptable.', 'Paths: lower case words joined by slashes. The text is not empty and not longer than the facts say.'),
   ('RA021', 'kb_moved_on', 'Somebody wrote a newer revision meanwhile.', 'Read it, then write yours on top of it.'),
   ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb list` and `chancery kb get PATH --json`.'),

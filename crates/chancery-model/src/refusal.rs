@@ -178,6 +178,7 @@ codes! {
     RA006 "approval_not_given"
     RA008 "approval_id_taken"
     RA009 "vote_malformed"
+    RA010 "agents_do_not_vote"
     RA020 "kb_document_malformed"
     RA021 "kb_moved_on"
     RA022 "kb_revision_unknown"

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod access;
+pub mod agent;
 pub mod approval;
 pub mod birth;
 pub mod consumer;

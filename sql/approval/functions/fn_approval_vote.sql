@@ -2,8 +2,8 @@
 --          first answer again.
 -- callers: chancery_app, cutter_review
 -- locks: the request (advisory)
--- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, or its id is taken, RC007, RC010,
---               RI001–RI008, RS025
+-- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, or its id is taken, RA010 agents do not
+--               vote, RC007, RC010, RI001–RI008, RS025
 create or replace function approval.fn_approval_vote(
   p_vote_id uuid, p_approval_id uuid, p_decision text, p_rationale text, p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint,
   p_payload text, p_signature bytea
@@ -26,6 +26,11 @@ begin
     return approval.report(p_approval_id) || '{"replayed": true}';
   end if;
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);
+  select p.kind into v_principal from identity.principal p where p.name = p_principal;
+  -- What agents propose is decided by people; nor does one agent approve another's.
+  if v_principal.kind = 'agent' then
+    perform internal.refuse(internal.problem('RA010', jsonb_build_object('approval_id', p_approval_id, 'principal', p_principal, 'actor_class', p_actor_class)));
+  end if;
   if p_vote_id is null or p_decision is null or p_decision not in ('approve', 'reject', 'abstain')
      or exists (select from approval.approval_vote v where v.vote_id = p_vote_id) then
     perform internal.refuse(internal.problem('RA009', jsonb_build_object('vote_id', p_vote_id, 'decision', p_decision)));
@@ -38,7 +43,6 @@ begin
   if v_payload is distinct from p_payload then
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_payload, 'stored', v_payload)));
   end if;
-  select p.kind into v_principal from identity.principal p where p.name = p_principal;
   insert into approval.approval_vote (
     vote_id, approval_id, voter, vote_seq, decision, rationale, counted_as, key_id, vote_payload, signature, signed_at, voted_at)
   select p_vote_id, p_approval_id, p_principal, coalesce(max(v.vote_seq), 0) + 1, p_decision, p_rationale,

@@ -1,10 +1,12 @@
 -- promise: the work that a leased job is about is under way under this lease: claimed, tried again, or going on after a lost lease or a
 --          wait. Gives what to work with. When there is nothing to do the answer says so (nothing_to_do) and the job is settled; when the
 --          run is on hold the job goes back to the queue for a while (held).
--- callers: chancery_app (executor_worker)
+-- callers: chancery_app (executor_worker); an agent signs the claim or the retry that this makes, a service need not
 -- locks: the run of the workflow, the job
--- refuses with: RE010, RE011, RE018, RI001–RI004, RW…, RS…
-create or replace function workflow.fn_work_begin(p_job_id uuid, p_lease_no integer, p_worker text, p_principal text) returns jsonb
+-- refuses with: RE010, RE011, RE018, RI001–RI008, RW…, RS…
+create or replace function workflow.fn_work_begin(
+  p_job_id uuid, p_lease_no integer, p_worker text, p_principal text, p_key_id uuid default null, p_signature bytea default null
+) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -26,9 +28,10 @@ begin
     return jsonb_build_object('nothing_to_do', true, 'state', v_work.state_code, 'run_state', v_run_state);
   end if;
   if v_work.state_code = 'ready' then
-    perform workflow.call(v_work, v_work.run_kind || '_claim', v_evidence, null, p_principal, 'executor_worker', v_key);
+    perform workflow.call(v_work, v_work.run_kind || '_claim', v_evidence, null, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature);
   elsif v_work.state_code = 'failed' then
-    perform workflow.call(v_work, 'retry_attempt', v_evidence || jsonb_build_object('idempotency_key', v_key), null, p_principal, 'executor_worker', v_key);
+    perform workflow.call(v_work, 'retry_attempt', v_evidence || jsonb_build_object('idempotency_key', v_key), null, p_principal, 'executor_worker', v_key,
+                          null, p_key_id, p_signature);
   end if;
   -- A lease that was lost leaves the work in progress: the next worker goes on with it.
   return workflow.assignment(workflow.take(v_work.run_kind, v_work.run_id), p_job_id);

@@ -1,10 +1,11 @@
 -- promise: what an executor reports about its work is done, and its job is settled with it, in one transaction: done, failed, waiting,
 --          blocked or impossible. Only under the newest lease. The same report again gives the first answer.
--- callers: chancery_app (executor_worker)
+-- callers: chancery_app (executor_worker); an agent signs its report, a service need not
 -- locks: the run of the workflow, the job
--- refuses with: RE010, RE011, RE018, RI001–RI004, RW002, RW007–RW009, RW024, RW025, RS…
+-- refuses with: RE010, RE011, RE018, RI001–RI008, RW002, RW007–RW009, RW024, RW025, RS…
 create or replace function workflow.fn_work_report(
-  p_job_id uuid, p_lease_no integer, p_worker text, p_principal text, p_call text, p_evidence jsonb, p_document jsonb
+  p_job_id uuid, p_lease_no integer, p_worker text, p_principal text, p_call text, p_evidence jsonb, p_document jsonb,
+  p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -30,7 +31,7 @@ begin
     end if;
   end if;
   v_work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
-  v_report := workflow.call(v_work, p_call, v_evidence, p_document, p_principal, 'executor_worker', v_key);
+  v_report := workflow.call(v_work, p_call, v_evidence, p_document, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature);
   perform queue.ack(p_worker, array[p_job_id], array[p_lease_no],
     array[case when p_call <> 'executor_failure' then 'succeeded' when p_evidence ->> 'classification' = 'permanent' then 'failed_for_good' else 'failed' end],
     array[case when p_call = 'executor_failure' then jsonb_build_object('reason', coalesce(p_evidence ->> 'detail', p_evidence ->> 'failure_class', 'failed'))

@@ -5,6 +5,7 @@
 
 mod act;
 mod definition;
+mod leased;
 mod picture;
 mod proposal;
 mod step;
@@ -12,6 +13,7 @@ mod view;
 
 pub use act::{RunMove, Said, Start, move_run, start};
 pub use definition::{parse, read};
+pub use leased::{Report, Taken, report, take_next};
 pub use picture::Pictures;
 pub use proposal::{
     Asked, Kind, NewDraft, Submitted, Written, carry_out, create, merge, propose, settle, submit,

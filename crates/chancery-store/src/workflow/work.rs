@@ -119,13 +119,28 @@ impl Store {
     /// # Errors
     /// The database's refusal.
     pub async fn fn_work_begin(&self, lease: Lease<'_>) -> Result<Assignment, Error> {
-        let answer: Value = sqlx::query_scalar("select workflow.fn_work_begin($1, $2, $3, $4)")
-            .bind(lease.job_id)
-            .bind(lease.lease_no)
-            .bind(lease.worker)
-            .bind(lease.principal)
-            .fetch_one(&self.pool)
-            .await?;
+        self.work_begin_signed(lease, None).await
+    }
+
+    /// As [`Store::fn_work_begin`], signed: agents sign the claim that it makes.
+    ///
+    /// # Errors
+    /// The database's refusal.
+    pub async fn work_begin_signed(
+        &self,
+        lease: Lease<'_>,
+        signed: Option<&Signed>,
+    ) -> Result<Assignment, Error> {
+        let answer: Value =
+            sqlx::query_scalar("select workflow.fn_work_begin($1, $2, $3, $4, $5, $6)")
+                .bind(lease.job_id)
+                .bind(lease.lease_no)
+                .bind(lease.worker)
+                .bind(lease.principal)
+                .bind(signed.map(|signed| signed.key_id))
+                .bind(signed.map(|signed| &signed.signature))
+                .fetch_one(&self.pool)
+                .await?;
         decode(answer)
     }
 
@@ -138,17 +153,33 @@ impl Store {
         lease: Lease<'_>,
         report: &WorkReport<'_>,
     ) -> Result<MoveReport, Error> {
-        let answer: Value =
-            sqlx::query_scalar("select workflow.fn_work_report($1, $2, $3, $4, $5, $6, $7)")
-                .bind(lease.job_id)
-                .bind(lease.lease_no)
-                .bind(lease.worker)
-                .bind(lease.principal)
-                .bind(report.call)
-                .bind(report.evidence)
-                .bind(report.document)
-                .fetch_one(&self.pool)
-                .await?;
+        self.work_report_signed(lease, report, None).await
+    }
+
+    /// As [`Store::fn_work_report`], signed: agents sign their reports.
+    ///
+    /// # Errors
+    /// The database's refusal; RE010 when the lease is lost.
+    pub async fn work_report_signed(
+        &self,
+        lease: Lease<'_>,
+        report: &WorkReport<'_>,
+        signed: Option<&Signed>,
+    ) -> Result<MoveReport, Error> {
+        let answer: Value = sqlx::query_scalar(
+            "select workflow.fn_work_report($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+        )
+        .bind(lease.job_id)
+        .bind(lease.lease_no)
+        .bind(lease.worker)
+        .bind(lease.principal)
+        .bind(report.call)
+        .bind(report.evidence)
+        .bind(report.document)
+        .bind(signed.map(|signed| signed.key_id))
+        .bind(signed.map(|signed| &signed.signature))
+        .fetch_one(&self.pool)
+        .await?;
         decode(answer)
     }
 
