@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod access;
+pub mod description;
 pub mod id;
 pub mod openapi;
 pub mod page;
@@ -13,5 +14,5 @@ pub use route::{Access, Endpoint, Method, Nothing, Route, Shape};
 
 /// Every route there is.
 pub fn routes() -> Vec<&'static Route> {
-    [access::ROUTES].concat()
+    [access::ROUTES, description::ROUTES].concat()
 }

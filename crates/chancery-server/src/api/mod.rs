@@ -4,6 +4,7 @@ mod access;
 mod bearer;
 mod bind;
 mod call;
+mod description;
 mod limits;
 pub(crate) mod password;
 
@@ -20,6 +21,6 @@ pub(crate) use limits::Limits;
 /// # Panics
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
-    let routes = access::bind(Routes::new(host));
+    let routes = description::bind(access::bind(Routes::new(host)));
     routes.into_router()
 }
