@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check bench bench-queue test-soak docs
+.PHONY: help setup build demo test check bench bench-queue test-soak docs api
 
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
@@ -68,3 +68,11 @@ docs: build ## generate the pages that are made from the machine files
 	@for file in machines/*.yaml machines/examples/*.yaml; do
 	  target/debug/chancery machine diagram "$$file" > "docs/states/$$(basename "$$file" .yaml).md"
 	done
+
+api: setup ## write the OpenAPI document and the TypeScript client's types, and check them
+	@echo "writing api/openapi.json and ui/api/src/schema.d.ts"
+	cargo run --quiet -p chancery-api --example openapi > target/openapi.json
+	mv target/openapi.json api/openapi.json
+	target/api-tools/bin/openapi-spec-validator api/openapi.json
+	npm --prefix ui/api run --silent generate
+	npm --prefix ui/api run --silent check

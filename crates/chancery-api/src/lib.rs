@@ -3,6 +3,7 @@
 pub mod access;
 pub mod action;
 pub mod approvals;
+pub mod description;
 pub mod documents;
 pub mod entries;
 pub mod events;
@@ -26,6 +27,7 @@ pub fn routes() -> Vec<&'static Route> {
     [
         access::ROUTES,
         approvals::ROUTES,
+        description::ROUTES,
         documents::ROUTES,
         entries::ROUTES,
         events::ROUTES,

@@ -46,6 +46,8 @@ pub enum Shape {
     Text,
     /// A page for people.
     Html,
+    /// How a page looks.
+    Style,
 }
 
 /// A kind of thing that has a schema.

@@ -4,6 +4,7 @@ mod access;
 mod bearer;
 mod bind;
 mod call;
+mod description;
 mod events;
 mod limits;
 pub(crate) mod password;
@@ -21,7 +22,10 @@ pub(crate) use limits::Limits;
 /// # Panics
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
-    let routes = access::bind(Routes::new(host));
-    let routes = events::bind(routes);
-    routes.into_router()
+    let nouns = [
+        access::bind,
+        description::bind,
+        events::bind,
+    ];
+    nouns.into_iter().fold(Routes::new(host), |routes, bind| bind(routes)).into_router()
 }

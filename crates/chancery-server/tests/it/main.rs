@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod leases;
+mod matrix;
 mod probes;
 mod scene;
 mod work;
