@@ -13,7 +13,7 @@ use axum::routing::get;
 use chancery_engine::loops::{Board, LOOPS, Loops};
 use chancery_store::Store;
 use chancery_store::managed::Secret;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
 use crate::access;
@@ -29,6 +29,10 @@ use crate::{health, queue, work};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
+
+/// What lies in the kernel for one connection, in bytes, and how many connections wait to be taken.
+const SEND_BUFFER: u32 = 256 * 1024;
+const BACKLOG: u32 = 1024;
 
 /// What `api.requests_per_minute` is when nobody set it.
 const REQUESTS_A_MINUTE: u32 = 6000;
@@ -179,7 +183,12 @@ impl Bound {
 /// # Errors
 /// When it is taken or not ours.
 pub async fn bind(address: SocketAddr) -> io::Result<Bound> {
-    let listener = TcpListener::bind(address).await?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Connections have it from here. Without a bound, the kernel keeps megabytes for each client that does not read.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
     let address = listener.local_addr()?;
     Ok(Bound { listener, address })
 }
