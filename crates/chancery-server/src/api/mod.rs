@@ -12,6 +12,7 @@ use axum::Router;
 
 use crate::host::Host;
 
+pub(crate) use bearer::cookie;
 pub(crate) use bind::Routes;
 pub(crate) use call::{Answered, Call};
 pub(crate) use limits::Limits;

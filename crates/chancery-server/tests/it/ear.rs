@@ -37,8 +37,10 @@ impl Served {
         let open = |n| Store::with_connections(db.target(), Role::App, n).expect("a store");
         let (requests, loops) = (open(12), open(6));
         let serving = tokio::spawn(async move {
-            let served = chancery_server::serve(bound, requests, &loops, "host", token, asked);
-            served.await.expect("it serves");
+            let options = chancery_server::Options::default();
+            chancery_server::serve(bound, requests, &loops, "host", token, asked, options)
+                .await
+                .expect("it serves");
         });
         Self { address, host_token, stop, serving }
     }
@@ -70,6 +72,7 @@ pub(crate) async fn token(db: &TestDb, principal: &str, scopes: &[&str]) -> (Uui
         seconds: 3600,
         token_sha256: Sha256::digest(text.as_bytes()).into(),
         acted_by: None,
+        by_token: None,
     };
     db.store(Role::Migrator).fn_token_issue(&token).await.expect("a token");
     (token_id, text)
