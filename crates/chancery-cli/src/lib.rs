@@ -28,6 +28,7 @@ mod relay;
 mod run;
 mod serve;
 mod step;
+mod token;
 mod worker;
 mod workflow;
 
@@ -35,6 +36,7 @@ mod acting;
 mod address;
 mod document;
 mod entry;
+mod password;
 mod saying;
 
 use std::io::IsTerminal as _;

@@ -4,8 +4,10 @@ use axum::extract::{Request, State};
 use axum::http::header::AUTHORIZATION;
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
+use chancery_engine::loops::SERVICE;
 use subtle::ConstantTimeEq as _;
 
+use crate::asking;
 use crate::host::Host;
 use crate::problem::{Fault, Problem};
 
@@ -19,6 +21,7 @@ pub(crate) async fn require(State(host): State<Host>, request: Request, next: Ne
     if host.is_stopping() {
         return Problem::of(Fault::Stopping, "ask another one, or again").into_response();
     }
+    asking::is(SERVICE);
     next.run(request).await
 }
 

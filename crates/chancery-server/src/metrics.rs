@@ -50,7 +50,8 @@ impl Requests {
         page.family("chancery_http_requests_total", "counter", "Answers by route and status.");
         for (Asked { method, route }, answers) in &*requests {
             for (status, count) in &answers.by_status {
-                let labels = [("method", *method), ("route", route), ("status", &status.to_string())];
+                let labels =
+                    [("method", *method), ("route", route), ("status", &status.to_string())];
                 page.sample("", &labels, count);
             }
         }
@@ -113,7 +114,12 @@ pub(crate) async fn text(host: &Host) -> String {
     page.family("chancery_pool_connections", "gauge", "Connections for requests.");
     page.sample("", &[("state", "open")], open);
     page.sample("", &[("state", "idle")], idle);
-    page.one("chancery_waiting_claims", "gauge", "Requests that wait for a job.", host.waiting().guests());
+    page.one(
+        "chancery_waiting_claims",
+        "gauge",
+        "Requests that wait for a job.",
+        host.waiting().guests(),
+    );
     database(host, &mut page).await;
     page.text
 }
@@ -130,11 +136,20 @@ fn listeners(host: &Host, page: &mut Page) {
     page.sample("", &[("why", "signed_out")], read(&figures.ended));
     let help = "Streams whose client was told to reload.";
     page.one("chancery_sse_gaps_total", "counter", help, read(&figures.gaps));
-    page.family("chancery_feed_queries_total", "counter", "Questions for events: of the one reader, and for clients far behind.");
+    page.family(
+        "chancery_feed_queries_total",
+        "counter",
+        "Questions for events: of the one reader, and for clients far behind.",
+    );
     page.sample("", &[("by", "reader")], read(&figures.reads));
     page.sample("", &[("by", "catch_up")], read(&figures.catch_ups));
     if let Some(position) = hub.position() {
-        page.one("chancery_feed_position", "gauge", "The last position that was told here.", position);
+        page.one(
+            "chancery_feed_position",
+            "gauge",
+            "The last position that was told here.",
+            position,
+        );
     }
 }
 
@@ -142,10 +157,18 @@ fn loops(host: &Host, page: &mut Page) {
     let loops = host.board().loops();
     type Value = fn(&chancery_engine::loops::LoopState) -> f64;
     let families: [(&'static str, &str, &str, Value); 4] = [
-        ("chancery_loop_ok", "gauge", "Whether the loop ticked well, and lately.", |one| f64::from(u8::from(one.ok))),
-        ("chancery_loop_leads", "gauge", "Whether this process leads the loop.", |one| f64::from(u8::from(one.leads))),
-        ("chancery_loop_ticks_total", "counter", "Ticks of the loop in this process.", |one| one.ticks as f64),
-        ("chancery_loop_silent_seconds", "gauge", "Since the loop's last tick.", |one| one.silent_ms as f64 / 1e3),
+        ("chancery_loop_ok", "gauge", "Whether the loop ticked well, and lately.", |one| {
+            f64::from(u8::from(one.ok))
+        }),
+        ("chancery_loop_leads", "gauge", "Whether this process leads the loop.", |one| {
+            f64::from(u8::from(one.leads))
+        }),
+        ("chancery_loop_ticks_total", "counter", "Ticks of the loop in this process.", |one| {
+            one.ticks as f64
+        }),
+        ("chancery_loop_silent_seconds", "gauge", "Since the loop's last tick.", |one| {
+            one.silent_ms as f64 / 1e3
+        }),
     ];
     for (name, kind, help, value) in families {
         page.family(name, kind, help);

@@ -57,15 +57,18 @@ fn random<const N: usize>() -> String {
 }
 
 /// Counts a request, and gives it a span of its trace. What the request starts carries the trace on.
-pub(crate) async fn observe(State(host): State<Host>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn observe(
+    State(host): State<Host>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begun = Instant::now();
     let method = word(request.method());
     let route = request
         .extensions()
         .get::<MatchedPath>()
         .map_or_else(|| "none".to_owned(), |path| path.as_str().to_owned());
-    let Trace { trace_id, parent_id } =
-        Trace::told(request.headers()).unwrap_or_else(Trace::fresh);
+    let Trace { trace_id, parent_id } = Trace::told(request.headers()).unwrap_or_else(Trace::fresh);
     let span_id = random::<8>();
     if let Ok(own) = HeaderValue::from_str(&format!("00-{trace_id}-{span_id}-01")) {
         request.headers_mut().insert(TRACEPARENT, own);

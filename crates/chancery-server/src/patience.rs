@@ -3,38 +3,15 @@
 //! A stream that is full is not asked for more, so nothing in it can notice that its client stands still: the connection does.
 
 use std::io;
-use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::serve::Listener;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, Sleep};
 
 /// So long a client may not read while there is something for it.
-const PATIENCE: Duration = Duration::from_secs(15);
-
-/// A place whose connections are patient, but not for ever.
-#[derive(Debug)]
-pub(crate) struct Patient(pub(crate) TcpListener);
-
-impl Listener for Patient {
-    type Io = PatientStream<TcpStream>;
-    type Addr = SocketAddr;
-
-    async fn accept(&mut self) -> (Self::Io, SocketAddr) {
-        let (stream, address) = Listener::accept(&mut self.0).await;
-        // Events are small and shall not wait for each other.
-        let _ = stream.set_nodelay(true);
-        (PatientStream::new(stream, PATIENCE), address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.0.local_addr()
-    }
-}
+pub(crate) const PATIENCE: Duration = Duration::from_secs(15);
 
 /// A connection whose writes fail when they stand still.
 #[derive(Debug)]

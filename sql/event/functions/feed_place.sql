@@ -31,7 +31,8 @@ begin
     -- What can be claimed lies in many inboxes, what is claimed in one.
     if 'ready' in (p_from, p_to) then
       v_topics := v_topics || '[["inbox", "work.move"]]';
-    elsif v_pic is not null then
+    end if;
+    if v_pic is not null then
       v_topics := v_topics || jsonb_build_array(jsonb_build_array('inbox', v_permission, v_pic));
     end if;
     if array[p_from, p_to] && array['overdue', 'blocked', 'waiting'] then

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Path, Request, State};
+use axum::extract::{ConnectInfo, FromRequest as _, FromRequestParts as _, Path, Request, State};
 use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -19,6 +20,7 @@ use serde_json::{Map, json};
 
 use super::bearer::bearer;
 use super::call::{Answered, Call};
+use crate::asking;
 use crate::body::{Asked, answer};
 use crate::host::Host;
 use crate::problem::{Fault, Problem};
@@ -129,9 +131,8 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
         Access::Open => None,
         Access::Permission(permission) => {
             let bearer = bearer(&host, route.method, &parts.headers).await?;
-            if !host.limits().admits(&bearer.principal) {
-                return Err(Problem::of(Fault::TooMany, "wait a moment"));
-            }
+            asking::is(&bearer.principal);
+            host.limits().admit(&bearer.principal)?;
             if !bearer.may(permission) {
                 return Err(not_permitted(&host, &bearer.principal, permission).await);
             }
@@ -150,13 +151,14 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let key = if route.writes { Some(idempotency_key(&parts.headers)?) } else { None };
     let query = query(parts.uri.query().unwrap_or_default())?;
     let headers = parts.headers.clone();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let body = if route.body.is_none() || route.method == Method::Delete {
         serde_json::from_value(json!({})).map_err(|_| no_body())?
     } else {
         let Asked(body) = Asked::from_request(Request::from_parts(parts, body), &host).await?;
         body
     };
-    Ok(Call { host, bearer, path, query, body, key, headers })
+    Ok(Call { host, bearer, path, query, body, key, headers, peer })
 }
 
 fn no_body() -> Problem {

@@ -1,6 +1,7 @@
 //! What a function of a route gets, and gives.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use axum::http::{HeaderMap, StatusCode};
@@ -31,6 +32,8 @@ pub(crate) struct Call<Q, B> {
     /// What the change is known by; routes that change nothing have none.
     pub(crate) key: Option<String>,
     pub(crate) headers: HeaderMap,
+    /// Where it comes from, as far as a socket tells.
+    pub(crate) peer: Option<IpAddr>,
 }
 
 /// An answer that is yes.

@@ -13,6 +13,7 @@ use axum::Router;
 
 use crate::host::Host;
 
+pub(crate) use bearer::cookie;
 pub(crate) use bind::Routes;
 pub(crate) use call::{Answered, Call};
 pub(crate) use limits::Limits;
@@ -22,10 +23,6 @@ pub(crate) use limits::Limits;
 /// # Panics
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
-    let nouns = [
-        access::bind,
-        description::bind,
-        events::bind,
-    ];
+    let nouns = [access::bind, description::bind, events::bind];
     nouns.into_iter().fold(Routes::new(host), |routes, bind| bind(routes)).into_router()
 }

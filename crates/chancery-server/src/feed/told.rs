@@ -105,7 +105,7 @@ pub(crate) fn approval_changed(approval: Option<Uuid>) -> Bytes {
         kind: &'static str,
         subject: Option<Subject>,
     }
-    let subject =
-        approval.map(|id| Subject { kind: "approval".to_owned(), id: format!("apr_{}", id.simple()) });
+    let subject = approval
+        .map(|id| Subject { kind: "approval".to_owned(), id: format!("apr_{}", id.simple()) });
     frame(None, "approval.changed", &Changed { kind: "approval.changed", subject })
 }
