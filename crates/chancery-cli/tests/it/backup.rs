@@ -293,6 +293,7 @@ fn with_work_done(here: &Place) {
         "select iu.fn_dot_iu_command_log('dot_birth_admit', 'apply', 'REQUESTED', 'ok', sha256('a request'), '{}', '{}', 'chancery')",
     );
     asked("select birth.fn_birth_handoff('chancery')");
+    asked("select governance.fn_summaries_run('chancery')");
 }
 
 fn it_is_what_was_recorded(file: &Path, taken: &Taken) {
