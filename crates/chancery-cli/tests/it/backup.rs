@@ -294,6 +294,7 @@ fn with_work_done(here: &Place) {
         "select iu.fn_dot_iu_command_log('dot_birth_admit', 'apply', 'REQUESTED', 'ok', sha256('a request'), '{}', '{}', 'chancery')",
     );
     asked("select birth.fn_birth_handoff('chancery')");
+    asked("select governance.fn_summaries_run('chancery')");
 }
 
 /// A person who signed in, another identity of hers, a token, a key she asked for, and a guess of somebody.

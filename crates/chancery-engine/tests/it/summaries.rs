@@ -95,12 +95,9 @@ async fn a_lying_agent_changes_nothing() {
         assert_eq!(recorded.len(), n + 1, "{recorded:?}");
         assert_eq!(recorded[n].as_deref(), Some(*code));
     }
-    let asked = liar.got();
+    let (asked, sent) = (liar.got(), facts.to_string());
     assert!(
-        asked
-            .iter()
-            .all(|got| got.header("authorization") == "Bearer s3cret"
-                && got.body == facts.to_string())
+        asked.iter().all(|got| got.header("authorization") == "Bearer s3cret" && got.body == sent)
     );
     // An honest one stands, whoever lied before.
     let said = summaries::ask_ai(&liar.url, "s3cret", &facts).await.expect("an answer");

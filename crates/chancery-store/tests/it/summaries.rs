@@ -349,7 +349,18 @@ async fn the_sentinel_finds_what_turned_green_by_hand() {
         select (jsonb_populate_record(s, jsonb_build_object(
                   'summary_id', internal.uuid_v7(), 'state', 'green', 'idempotency_key', 'forged', 'created_at', internal.now()))).*
           from governance.status_summary s where s.category = 'dlq'";
+    let audited = async || {
+        let pins = chancery_engine::audit::Pins::default();
+        let auditor = yard.db.store(Role::Auditor);
+        let report =
+            chancery_engine::audit::verify(&auditor, pins, |_| ()).await.expect("an audit");
+        assert!(report.evidence["governance.status_summary"] > 0);
+        report.mismatches.iter().map(|mismatch| mismatch.table.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(audited().await, Vec::<String>::new());
     assert_eq!(yard.db.forge(&[forged]).await, 1);
+    // Copied with its digest, which does not fit what was changed.
+    assert_eq!(audited().await, ["governance.status_summary"]);
     yard.later(1000).await;
     let pass = yard.store.fn_summaries_run("chancery").await.expect("a pass");
     assert_eq!(pass.found, 1);
