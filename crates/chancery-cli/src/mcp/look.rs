@@ -109,7 +109,7 @@ impl Server {
                 self.require("doc.read").await?;
                 match self.store.unit(id).await? {
                     Some(unit) => Ok(unit),
-                    None => Err(self.refuse(Code::RI028, json!({ "canonical_address": id })).await),
+                    None => Err(self.refuse(Code::RI028, json!({ "address": id })).await),
                 }
             }
         }

@@ -14,6 +14,7 @@ mod crash;
 mod cutter;
 mod docs;
 mod kb;
+mod mcp;
 mod orchestrate;
 mod place;
 mod queue;
