@@ -6,8 +6,7 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine,
-    manual, principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
+    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine, manual, mcp, principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\
@@ -171,6 +170,9 @@ pub(crate) enum Command {
     /// Do what waits for an executor or a verifier, again and again
     #[command(after_help = worker::EXAMPLES)]
     Worker(worker::Worker),
+    /// Let an AI agent work under its own name, by the Model Context Protocol on stdio
+    #[command(after_help = mcp::EXAMPLES)]
+    Mcp(mcp::Mcp),
     /// Hand events on to NATS JetStream
     #[command(after_help = relay::EXAMPLES)]
     Relay(relay::Relay),
@@ -212,6 +214,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Governance(command) => Box::pin(governance::dispatch(context, command)).await,
         Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
+        Command::Mcp(args) => Box::pin(mcp::mcp(context, &args)).await,
         Command::Relay(args) => Box::pin(relay::relay(context, &args)).await,
         Command::Audit(command) => Box::pin(audit::dispatch(context, command)).await,
         Command::Completions(completions) => manual::completions(context, &completions),

@@ -158,7 +158,8 @@ impl Failure {
         }
     }
 
-    fn as_json(&self) -> Value {
+    /// What programs read about it.
+    pub(crate) fn as_json(&self) -> Value {
         match self {
             Self::Refused(refusal) => json!({ "refused": refusal_json(refusal) }),
             Self::Unsound { file, machine, findings } => json!({ "refused": {

@@ -20,6 +20,7 @@ mod kb;
 mod key;
 mod machine;
 mod manual;
+mod mcp;
 mod orchestrate;
 mod principal;
 mod proposal;

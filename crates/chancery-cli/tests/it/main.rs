@@ -15,6 +15,7 @@ mod cutter;
 mod docs;
 mod governance;
 mod kb;
+mod mcp;
 mod orchestrate;
 mod place;
 mod queue;

@@ -87,6 +87,7 @@ fn the_help_of_every_command_shows_an_example() {
         "machine list",
         "machine show",
         "man",
+        "mcp",
         "migrate",
         "principal activate",
         "principal add",

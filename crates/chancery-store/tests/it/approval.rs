@@ -1,7 +1,7 @@
 //! APR-1: what is asked, who votes, and what the votes come to.
 
 use chancery_model::refusal::Code::{
-    RA001, RA002, RA004, RA005, RA008, RA009, RC007, RC010, RI003, RI004, RI005, RI006, RS025,
+    RA001, RA002, RA004, RA005, RA008, RA009, RA010, RC007, RC010, RI003, RI004, RI005, RI006, RS025,
 };
 use chancery_store::Role;
 use serde_json::{Value, json};
@@ -353,6 +353,31 @@ async fn a_signature_is_its_signers_own() {
 }
 
 // ── votes ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// APR-1, SEC-1: an agent has no vote, in whichever class, neither on its own request nor on anybody else's.
+#[tokio::test]
+async fn agents_have_no_vote() {
+    let panel = Panel::new().await;
+    let of_petra = panel.asked("note", "low", "n").await;
+    let mut ask = panel.an_ask("note", "low", "m").await;
+    ask.principal = "agata".to_owned();
+    ask.class = "executor_worker".to_owned();
+    ask.key_id = Some(panel.key("agata"));
+    panel.sign_ask(&mut ask).await;
+    panel.ask(&ask).await.expect("agents ask");
+    let before = panel.db.fingerprint().await;
+    for approval in [of_petra, ask.approval_id] {
+        for class in ["executor_worker", "reviewer", "sovereign"] {
+            for decision in ["approve", "reject", "abstain"] {
+                let mut vote = panel.a_vote(approval, "agata", decision).await;
+                vote.class = class.to_owned();
+                panel.sign_vote(&mut vote).await;
+                assert_eq!(codes(panel.vote(&vote).await), [RA010], "{class} {decision}");
+            }
+        }
+    }
+    assert_eq!(before, panel.db.fingerprint().await, "nothing changed");
+}
 
 /// APR-1: nobody votes on their own request, in whichever class.
 #[tokio::test]

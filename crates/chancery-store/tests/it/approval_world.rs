@@ -13,14 +13,15 @@ use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
 /// Who there is: name, kind, the class they act in first, and any other.
-const PRINCIPALS: [(&str, &str, &[&str]); 9] = [
+const PRINCIPALS: [(&str, &str, &[&str]); 10] = [
     ("petra", "human", &["pic_human", "reviewer", "sovereign"]),
     ("sofia", "human", &["sovereign", "reviewer"]),
     ("silas", "human", &["sovereign"]),
     ("robot", "service", &["sovereign"]),
     ("rita", "human", &["reviewer"]),
     ("ralf", "human", &["reviewer"]),
-    ("agnes", "agent", &["review_authority"]),
+    ("agnes", "service", &["review_authority"]),
+    ("agata", "agent", &["reviewer", "sovereign", "executor_worker"]),
     ("wanda", "service", &["executor_worker"]),
     ("emil", "service", &["executor_dot991"]),
 ];
