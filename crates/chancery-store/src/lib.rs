@@ -15,6 +15,7 @@ pub mod iu;
 pub mod kb;
 pub mod managed;
 pub mod orchestrator;
+pub mod page;
 pub mod queue;
 pub mod workflow;
 
@@ -25,6 +26,7 @@ mod error;
 mod evidence;
 mod migrate;
 mod target;
+mod words;
 
 pub use audit::{KeyFacts, RawRow, RunFacts, Shape, Snapshot, Weight};
 pub use error::Error;
