@@ -175,10 +175,5 @@ pub const REVOKE_PERMIT: Endpoint<Nothing, RevokePermit, Permit> = Endpoint::pos
 )
 .signed();
 
-pub(crate) const ROUTES: &[&Route] = &[
-    &FAMILIES.route,
-    &PERMITS.route,
-    &PERMIT.route,
-    &REQUEST_PERMITS.route,
-    &REVOKE_PERMIT.route,
-];
+pub(crate) const ROUTES: &[&Route] =
+    &[&FAMILIES.route, &PERMITS.route, &PERMIT.route, &REQUEST_PERMITS.route, &REVOKE_PERMIT.route];

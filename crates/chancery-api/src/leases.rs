@@ -254,20 +254,36 @@ pub struct CallbackTaken {
 }
 
 pub const CLAIM: Endpoint<Nothing, Claim, Claimed> =
-    Endpoint::post("claim_jobs", "/v1/queue/{class}/claim", WORK, "Lease due jobs of a class.").keyless();
-pub const TURN: Endpoint<Nothing, Turn, Turned> =
-    Endpoint::post("turn_jobs", "/v1/queue/turn", WORK, "Report and lease the next jobs in one transaction.")
+    Endpoint::post("claim_jobs", "/v1/queue/{class}/claim", WORK, "Lease due jobs of a class.")
         .keyless();
+pub const TURN: Endpoint<Nothing, Turn, Turned> = Endpoint::post(
+    "turn_jobs",
+    "/v1/queue/turn",
+    WORK,
+    "Report and lease the next jobs in one transaction.",
+)
+.keyless();
 pub const ACK: Endpoint<Nothing, Ack, AckReport> =
     Endpoint::post("report_jobs", "/v1/queue/ack", WORK, "Report on jobs.").keyless();
 pub const EXTEND: Endpoint<Nothing, Leases, Kept> =
     Endpoint::post("extend_leases", "/v1/queue/extend", WORK, "Keep leases.").keyless();
-pub const RELEASE: Endpoint<Nothing, Leases, Released> =
-    Endpoint::post("release_leases", "/v1/queue/release", WORK, "Give jobs back that were not begun.").keyless();
+pub const RELEASE: Endpoint<Nothing, Leases, Released> = Endpoint::post(
+    "release_leases",
+    "/v1/queue/release",
+    WORK,
+    "Give jobs back that were not begun.",
+)
+.keyless();
 pub const ENQUEUE: Endpoint<Nothing, NewJobs, Enqueued> =
-    Endpoint::post("enqueue_jobs", "/v1/queue/jobs", WORK, "Put jobs into the queue, all or none.").keyless();
-pub const BEGIN: Endpoint<Nothing, BeginWork, Value> =
-    Endpoint::post("begin_work", "/v1/work/begin", WORK, "Begin the work that a leased job is about.").keyless();
+    Endpoint::post("enqueue_jobs", "/v1/queue/jobs", WORK, "Put jobs into the queue, all or none.")
+        .keyless();
+pub const BEGIN: Endpoint<Nothing, BeginWork, Value> = Endpoint::post(
+    "begin_work",
+    "/v1/work/begin",
+    WORK,
+    "Begin the work that a leased job is about.",
+)
+.keyless();
 pub const REPORT: Endpoint<Nothing, ReportWork, Value> = Endpoint::post(
     "report_work",
     "/v1/work/report",

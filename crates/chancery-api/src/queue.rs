@@ -307,10 +307,18 @@ pub const SHOW_REPLAY: Endpoint<Nothing, Nothing, Replay> =
     Endpoint::get("show_replay", "/v1/replays/{batch}", READ, "A batch of replays as it stands.");
 pub const RUN_REPLAY: Endpoint<Nothing, RunReplay, Replay> =
     Endpoint::post("run_replay", "/v1/replays/{batch}/run", REPLAY, "Run an approved batch.");
-pub const WORKERS: Endpoint<Nothing, Nothing, Workers> =
-    Endpoint::get("list_workers", "/v1/workers", READ, "Workers and loops, and when they last ticked.");
-pub const LAG: Endpoint<LagQuery, Nothing, Lag> =
-    Endpoint::get("show_lag", "/v1/lag", READ, "How late consumers are, with trend and thresholds.");
+pub const WORKERS: Endpoint<Nothing, Nothing, Workers> = Endpoint::get(
+    "list_workers",
+    "/v1/workers",
+    READ,
+    "Workers and loops, and when they last ticked.",
+);
+pub const LAG: Endpoint<LagQuery, Nothing, Lag> = Endpoint::get(
+    "show_lag",
+    "/v1/lag",
+    READ,
+    "How late consumers are, with trend and thresholds.",
+);
 
 pub(crate) const ROUTES: &[&Route] = &[
     &QUEUE.route,

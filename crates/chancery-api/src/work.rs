@@ -272,17 +272,25 @@ pub const MOVE_STEP: Endpoint<Nothing, MoveWork, Moved> = Endpoint::post(
     "Make a call that the machine names: claim, wait, block, complete, …",
 )
 .signed();
-pub const EXTEND_STEP: Endpoint<Nothing, Extend, Extended> =
-    Endpoint::post("extend_step", "/v1/steps/{step}/extend", MOVE, "Move a deadline to a later time.");
+pub const EXTEND_STEP: Endpoint<Nothing, Extend, Extended> = Endpoint::post(
+    "extend_step",
+    "/v1/steps/{step}/extend",
+    MOVE,
+    "Move a deadline to a later time.",
+);
 pub const ESCALATE_STEP: Endpoint<Nothing, EscalateBlock, Escalated> = Endpoint::post(
     "escalate_step_block",
     "/v1/steps/{step}/escalate-block",
     MOVE,
     "Say that a block is worse than it looks.",
 );
-pub const COMMENT_STEP: Endpoint<Nothing, Comment, Noted> =
-    Endpoint::post("comment_step", "/v1/steps/{step}/comments", MOVE, "Say something about a step.")
-        .status(201);
+pub const COMMENT_STEP: Endpoint<Nothing, Comment, Noted> = Endpoint::post(
+    "comment_step",
+    "/v1/steps/{step}/comments",
+    MOVE,
+    "Say something about a step.",
+)
+.status(201);
 pub const CHECKPOINT_STEP: Endpoint<Nothing, Checkpoint, Noted> = Endpoint::post(
     "checkpoint_step",
     "/v1/steps/{step}/checkpoints",
@@ -299,17 +307,25 @@ pub const MOVE_TASK: Endpoint<Nothing, MoveWork, Moved> = Endpoint::post(
     "Make a call that the machine names: claim, wait, block, complete, …",
 )
 .signed();
-pub const EXTEND_TASK: Endpoint<Nothing, Extend, Extended> =
-    Endpoint::post("extend_task", "/v1/tasks/{task}/extend", MOVE, "Move a deadline to a later time.");
+pub const EXTEND_TASK: Endpoint<Nothing, Extend, Extended> = Endpoint::post(
+    "extend_task",
+    "/v1/tasks/{task}/extend",
+    MOVE,
+    "Move a deadline to a later time.",
+);
 pub const ESCALATE_TASK: Endpoint<Nothing, EscalateBlock, Escalated> = Endpoint::post(
     "escalate_task_block",
     "/v1/tasks/{task}/escalate-block",
     MOVE,
     "Say that a block is worse than it looks.",
 );
-pub const COMMENT_TASK: Endpoint<Nothing, Comment, Noted> =
-    Endpoint::post("comment_task", "/v1/tasks/{task}/comments", MOVE, "Say something about a task.")
-        .status(201);
+pub const COMMENT_TASK: Endpoint<Nothing, Comment, Noted> = Endpoint::post(
+    "comment_task",
+    "/v1/tasks/{task}/comments",
+    MOVE,
+    "Say something about a task.",
+)
+.status(201);
 pub const CHECKPOINT_TASK: Endpoint<Nothing, Checkpoint, Noted> = Endpoint::post(
     "checkpoint_task",
     "/v1/tasks/{task}/checkpoints",

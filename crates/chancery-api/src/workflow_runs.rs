@@ -287,10 +287,20 @@ pub const DOWNSTREAM: Endpoint<Nothing, Nothing, Downstream> = Endpoint::get(
     READ,
     "Steps that have not begun because something before them holds them up.",
 );
-pub const PAUSE: Endpoint<Nothing, Say, RunMoved> =
-    Endpoint::post("pause_workflow_run", "/v1/workflow-runs/{run}/pause", RUN, "Put a run on hold.").signed();
-pub const RESUME: Endpoint<Nothing, Say, RunMoved> =
-    Endpoint::post("resume_workflow_run", "/v1/workflow-runs/{run}/resume", RUN, "Let a run go on.").signed();
+pub const PAUSE: Endpoint<Nothing, Say, RunMoved> = Endpoint::post(
+    "pause_workflow_run",
+    "/v1/workflow-runs/{run}/pause",
+    RUN,
+    "Put a run on hold.",
+)
+.signed();
+pub const RESUME: Endpoint<Nothing, Say, RunMoved> = Endpoint::post(
+    "resume_workflow_run",
+    "/v1/workflow-runs/{run}/resume",
+    RUN,
+    "Let a run go on.",
+)
+.signed();
 pub const CANCEL: Endpoint<Nothing, CancelRun, RunMoved> = Endpoint::post(
     "cancel_workflow_run",
     "/v1/workflow-runs/{run}/cancel",

@@ -208,8 +208,12 @@ pub struct RunMoved {
     pub replayed: bool,
 }
 
-pub const WORKFLOWS: Endpoint<PageQuery, crate::Nothing, Page<Workflow>> =
-    Endpoint::get("list_workflows", "/v1/workflows", READ, "Workflows that can be started, by name.");
+pub const WORKFLOWS: Endpoint<PageQuery, crate::Nothing, Page<Workflow>> = Endpoint::get(
+    "list_workflows",
+    "/v1/workflows",
+    READ,
+    "Workflows that can be started, by name.",
+);
 pub const WORKFLOW: Endpoint<VersionQuery, crate::Nothing, WorkflowVersion> = Endpoint::get(
     "show_workflow",
     "/v1/workflows/{workflow}",

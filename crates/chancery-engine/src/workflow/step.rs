@@ -309,6 +309,20 @@ pub async fn give(
             }
         }
     };
+    answer(store, actor, said, wait, proof).await
+}
+
+/// Gives what one wait is for.
+///
+/// # Errors
+/// The database's refusal.
+pub async fn answer(
+    store: &Store,
+    actor: &Actor,
+    said: &Said,
+    wait: Uuid,
+    proof: &Value,
+) -> Result<Resolved, Error> {
     let class = deciding_class(store, actor, said).await?;
     Ok(store.fn_wait_resolve(wait, proof, &actor.principal, &class).await?)
 }

@@ -3,9 +3,19 @@
 mod access;
 mod bearer;
 mod bind;
+mod births;
 mod call;
+mod common;
+mod leases;
 mod limits;
 pub(crate) mod password;
+mod proposals;
+mod queue;
+mod search;
+mod words;
+mod work;
+mod workflow_runs;
+mod workflows;
 
 use axum::Router;
 
@@ -21,5 +31,8 @@ pub(crate) use limits::Limits;
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
     let routes = access::bind(Routes::new(host));
+    let routes = workflow_runs::bind(proposals::bind(workflows::bind(routes)));
+    let routes = queue::bind(leases::bind(work::bind(routes)));
+    let routes = words::bind(search::bind(births::bind(routes)));
     routes.into_router()
 }
