@@ -356,7 +356,7 @@ grant execute on function identity.fn_oidc_link(text, text, text, text), identit
 -- What a reader sees of workflows, search and words.
 grant execute on function
   workflow.fn_definition_seen(text, text, integer, uuid, text, boolean), workflow.fn_work_seen(text, uuid, text), workflow.fn_run_parts(uuid, text),
-  workflow.fn_rollup_seen(uuid, text), workflow.fn_downstream_seen(uuid, text), governance.fn_search(text, text, text[], uuid, integer),
+  workflow.fn_rollup_seen(uuid, text), workflow.fn_downstream_seen(uuid, text), workflow.fn_change_diff_seen(uuid, text), governance.fn_search(text, text, text[], uuid, integer),
   fsm.fn_words(text), fsm.fn_tokens()
   to chancery_app;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;

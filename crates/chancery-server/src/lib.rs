@@ -1,6 +1,5 @@
 #![doc = include_str!("../README.md")]
 
-mod access;
 mod api;
 mod asking;
 mod body;
@@ -14,9 +13,7 @@ mod oidc;
 mod options;
 mod patience;
 mod problem;
-mod queue;
 mod waiting;
-mod work;
 
 pub use api::password::{fresh as fresh_salt, hashed as hashed_password};
 pub use host::{Bound, Host, bind, router, serve};
