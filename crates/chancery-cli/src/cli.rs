@@ -6,7 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine, manual, mcp, principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
+    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine,
+    manual, mcp, principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\

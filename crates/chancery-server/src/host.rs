@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware;
 use axum::routing::get;
 use chancery_engine::loops::{Board, LOOPS, Loops};
 use chancery_store::Store;

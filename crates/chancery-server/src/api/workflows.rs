@@ -116,7 +116,7 @@ async fn start(call: Call<Nothing, StartRun>) -> Result<Answered<RunMoved>, Prob
         workflow: call.text("workflow").to_owned(),
         inputs: Value::Object(call.body.inputs.clone()),
         run_id: None,
-        trace_id: call.body.trace_id.clone(),
+        trace_id: call.body.trace_id.clone().or_else(|| call.trace_id()),
     };
     let said = said(&call, call.body.actor_class.as_ref(), None, None);
     let report = engine::start(call.store(), &actor, &said, &start).await?;
