@@ -38,6 +38,7 @@ grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
 grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
+grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
 grant select, insert, update (revoked_at, revoke_reason) on identity.api_token to chancery_definer;
 grant select, insert on identity.oidc_link to chancery_definer;
@@ -332,7 +333,7 @@ grant execute on function
   to chancery_app;
 grant execute on function
   identity.fn_password_set(text, bytea, bytea, integer, integer, integer, bytea, text),
-  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, text), identity.fn_token_revoke(uuid, text, text)
+  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, uuid, text), identity.fn_token_revoke(uuid, text, text)
   to chancery_app, chancery_migrator;
 grant execute on function identity.fn_oidc_link(text, text, text, text), identity.fn_key_request_settle(uuid, boolean, text) to chancery_migrator;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;
