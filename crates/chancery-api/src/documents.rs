@@ -135,8 +135,12 @@ pub const ADD: Endpoint<Nothing, NewDocument, Added> = Endpoint::post(
 )
 .keyless()
 .status(201);
-pub const DOCUMENT: Endpoint<Nothing, Nothing, Document> =
-    Endpoint::get("document", "/v1/documents/{document}", READ, "A document with its newest version.");
+pub const DOCUMENT: Endpoint<Nothing, Nothing, Document> = Endpoint::get(
+    "document",
+    "/v1/documents/{document}",
+    READ,
+    "A document with its newest version.",
+);
 pub const UNITS: Endpoint<PageQuery, Nothing, Page<Unit>> = Endpoint::get(
     "document_units",
     "/v1/documents/{document}/units",

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use crate::action::Action;
 use crate::documents::Profile;
 use crate::id::{
-    ChangeSetId, DecisionId, EntryId, KeyId, ManifestId, SignatureId, SourceVersionId, VerifyResultId,
+    ChangeSetId, DecisionId, EntryId, KeyId, ManifestId, SignatureId, SourceVersionId,
+    VerifyResultId,
 };
 use crate::page::Page;
 use crate::route::{Access, Endpoint, Nothing, Route};
@@ -257,5 +258,4 @@ pub const ABANDON: Endpoint<Nothing, Abandon, EntryMoved> = Endpoint::post(
 )
 .signed();
 
-pub(crate) const ROUTES: &[&Route] =
-    &[&ENTRIES.route, &MARK.route, &ENTRY.route, &ABANDON.route];
+pub(crate) const ROUTES: &[&Route] = &[&ENTRIES.route, &MARK.route, &ENTRY.route, &ABANDON.route];

@@ -179,10 +179,14 @@ pub const PUT: Endpoint<Nothing, Put, Written> = Endpoint::post(
 )
 .by(Method::Put)
 .keyless();
-pub const SIGN: Endpoint<Nothing, Sign, Written> =
-    Endpoint::post("sign_kb_document", "/v1/kb/signatures", WRITE, "Put one's name under a revision.")
-        .signed()
-        .status(201);
+pub const SIGN: Endpoint<Nothing, Sign, Written> = Endpoint::post(
+    "sign_kb_document",
+    "/v1/kb/signatures",
+    WRITE,
+    "Put one's name under a revision.",
+)
+.signed()
+.status(201);
 pub const VERIFY: Endpoint<VerifyQuery, Nothing, Verified> = Endpoint::get(
     "verify_kb",
     "/v1/kb/verify",

@@ -8,11 +8,11 @@ use std::time::Duration;
 use chancery_model::approval::{self as text, request_payload, vote_payload};
 use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
-use chancery_store::{EvidenceRow, Store};
 use chancery_store::approval::{
     ApprovalReport, ApprovalRow, Quorum, Request, Tally, Vote, VoteRow,
 };
 use chancery_store::fsm::{Activated, Signed};
+use chancery_store::{EvidenceRow, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;

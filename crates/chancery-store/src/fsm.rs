@@ -390,10 +390,10 @@ impl Store {
     /// When there is no answer.
     pub async fn run(&self, run_id: Uuid) -> Result<Option<RunRow>, Error> {
         let row = sqlx::query(concat!(run!("$2"), " where run_id = $1"))
-        .bind(run_id)
-        .bind(ISO)
-        .fetch_optional(&self.pool)
-        .await?;
+            .bind(run_id)
+            .bind(ISO)
+            .fetch_optional(&self.pool)
+            .await?;
         row.as_ref().map(run_row).transpose()
     }
 

@@ -43,8 +43,7 @@ async fn list(call: Call<ApprovalsQuery, Nothing>) -> Result<Answered<Page<Appro
         limit: limit + 1,
     };
     let rows = call.store().approvals_page(&asked).await?;
-    Ok(page(rows, limit, |row| After { at: row.requested_at.clone(), id: row.approval_id })?
-        .into())
+    Ok(page(rows, limit, |row| After { at: row.requested_at.clone(), id: row.approval_id })?.into())
 }
 
 async fn request(call: Call<Nothing, NewApproval>) -> Result<Answered<Standing>, Problem> {
@@ -97,13 +96,13 @@ async fn vote(call: Call<Nothing, NewVote>) -> Result<Answered<Standing>, Proble
         Decision::Reject => engine::Decision::Reject,
         Decision::Abstain => engine::Decision::Abstain,
     };
-    let cast =
-        engine::vote(call.store(), &actor, &class, id, decision, rationale.as_deref()).await;
+    let cast = engine::vote(call.store(), &actor, &class, id, decision, rationale.as_deref()).await;
     match cast {
         // Nobody is asked to sign what would be refused.
         Err(unsigned @ Error::Unsigned { .. }) => {
             let actions = call.store().fn_approval_actions(id, call.reader()).await?;
-            let action = actions.iter().find(|action| action.actor_class == class && !action.allowed);
+            let action =
+                actions.iter().find(|action| action.actor_class == class && !action.allowed);
             Err(match action {
                 Some(action) => refused_for(call.store(), &action.problems).await,
                 None => unsigned.into(),

@@ -79,7 +79,8 @@ async fn unit(call: Call<WhichText, Nothing>) -> Result<Answered<UnitShown>, Pro
     let UnitId(id) = call.id("unit")?;
     let version = call.query.version_id.map(|version| version.0);
     let unit = call.store().unit_text(id, version).await?;
-    let unit = unit.ok_or_else(|| Problem::of(Fault::NotFound, "there is no such unit or version"))?;
+    let unit =
+        unit.ok_or_else(|| Problem::of(Fault::NotFound, "there is no such unit or version"))?;
     let hash = unit.unit.content_hash.clone();
     Ok(Answered::from(told::<UnitShown>(unit)?).version(hash))
 }

@@ -78,7 +78,8 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<EntryShown>, Prob
 /// Who did and signed what, in the order of the phases.
 fn stages(detail: &EntryDetail) -> Vec<Stage> {
     let marked = detail.history.first();
-    let reviewed = detail.decisions.iter().rfind(|one| one.governance_event_kind != "lifecycle_enactment");
+    let reviewed =
+        detail.decisions.iter().rfind(|one| one.governance_event_kind != "lifecycle_enactment");
     let cut = detail.change_sets.iter().rfind(|one| one.change_kind == "apply");
     let verified = detail.verify_results.last();
     vec![
@@ -130,7 +131,8 @@ fn guards(ways: &[WayOn], actions: &[Action]) -> Vec<Guard> {
             .iter()
             .find(|a| a.to.as_ref() == Some(&way.to) && a.actor_class == way.actor_class);
         let Some(action) = action else { continue };
-        for guard in way.guards.as_deref().unwrap_or_default().split('+').filter(|g| !g.is_empty()) {
+        for guard in way.guards.as_deref().unwrap_or_default().split('+').filter(|g| !g.is_empty())
+        {
             if !known.insert((way.to.as_str(), guard)) {
                 continue;
             }

@@ -19,12 +19,7 @@ use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
 pub(super) fn bind(routes: Routes) -> Routes {
-    routes
-        .on(&LIST, list)
-        .on(&DOCUMENT, show)
-        .on(&PUT, put)
-        .on(&SIGN, sign)
-        .on(&VERIFY, verify)
+    routes.on(&LIST, list).on(&DOCUMENT, show).on(&PUT, put).on(&SIGN, sign).on(&VERIFY, verify)
 }
 
 async fn list(call: Call<KbQuery, Nothing>) -> Result<Answered<Page<Revision>>, Problem> {
@@ -56,9 +51,9 @@ async fn put(call: Call<Nothing, Put>) -> Result<Answered<Written>, Problem> {
             let revision = report.revision;
             Ok(Answered::from(told::<Written>(report)?).version(revision))
         }
-        Err(error) if error.refusal().is_some_and(|refusal| refusal.code == Code::RA021) => {
-            Err(Problem::of(Fault::HasChanged, "somebody wrote meanwhile: read it, then write yours"))
-        }
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.code == Code::RA021) => Err(
+            Problem::of(Fault::HasChanged, "somebody wrote meanwhile: read it, then write yours"),
+        ),
         Err(error) => Err(error.into()),
     }
 }
@@ -85,8 +80,7 @@ async fn sign(call: Call<Nothing, Sign>) -> Result<Answered<Written>, Problem> {
     if engine::get(call.store(), path, Some(*revision)).await?.is_none() {
         return Err(missing());
     }
-    let report =
-        engine::sign(call.store(), &actor, &class, path, Some(*revision), meaning).await?;
+    let report = engine::sign(call.store(), &actor, &class, path, Some(*revision), meaning).await?;
     Ok(told::<Written>(report)?.into())
 }
 

@@ -67,8 +67,7 @@ async fn history(call: Call<PageQuery, Nothing>) -> Result<Answered<Page<History
     let limit = limit(call.query.limit)?;
     let before: Option<i64> = after(call.query.after.as_deref())?;
     let run = find(call.store(), id(&call)?).await?;
-    let moves =
-        call.store().history_page(run.run_id, before.unwrap_or(0), limit + 1).await?;
+    let moves = call.store().history_page(run.run_id, before.unwrap_or(0), limit + 1).await?;
     Ok(page(moves, limit, |one| one.seq)?.into())
 }
 

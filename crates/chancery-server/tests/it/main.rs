@@ -3,5 +3,8 @@
 mod bad_input;
 mod leases;
 mod probes;
+mod routes_a;
+mod routes_a_client;
+mod routes_a_decisions;
 mod scene;
 mod work;

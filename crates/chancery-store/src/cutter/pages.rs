@@ -66,11 +66,12 @@ impl Store {
         entry_id: Uuid,
         reader: &str,
     ) -> Result<Vec<Action>, Error> {
-        let actions: Value = sqlx::query_scalar("select cutter_governance.fn_entry_actions($1, $2)")
-            .bind(entry_id)
-            .bind(reader)
-            .fetch_one(&self.pool)
-            .await?;
+        let actions: Value =
+            sqlx::query_scalar("select cutter_governance.fn_entry_actions($1, $2)")
+                .bind(entry_id)
+                .bind(reader)
+                .fetch_one(&self.pool)
+                .await?;
         decode(actions)
     }
 }
