@@ -142,7 +142,7 @@ async fn stop(call: Call<Nothing, StopRun>) -> Result<Answered<Stopped>, Problem
         let same = before.principal == call.reader() && before.reason.as_ref() == Some(reason);
         if !same || before.to != "stopped_sovereign" {
             let facts = json!({ "run_id": run.run_name, "idempotency_key": call.key() });
-            return Err(refused(call.store(), Code::RS009, facts).await);
+            return Err(refused(call.store(), Code::RS012, facts).await);
         }
         return Ok(Stopped { run: told(run)?, replayed: true }.into());
     }

@@ -5,7 +5,7 @@ use std::fs;
 
 use chancery_store::Role;
 use chancery_store::iu::NewUnit;
-use chancery_testkit::repo_path;
+use chancery_testkit::{repo_path, shipped};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -22,7 +22,7 @@ async fn purchases(scene: &Scene) {
     scene.db.machine(&fs::read_to_string(path).expect("the example")).await;
 }
 
-/// ENG-1, SEC-2: a run is started and moved by a signature that is made where the key lies; repeated it is the same, otherwise it is refused
+/// SEC-2, UIW-1: a run is started and moved by a signature that is made where the key lies; repeated it is the same, otherwise it is refused
 /// and nothing changes.
 #[tokio::test]
 async fn a_run_is_started_moved_and_shown() {
@@ -102,7 +102,7 @@ async fn a_run_is_started_moved_and_shown() {
     let (other, _) = ann
         .signed(&moves, "m1", &json!({ "to": "cancelled", "evidence": { "reason": "x" } }))
         .await;
-    other.is_refusal(409, "RS009");
+    other.is_refusal(409, "RS012");
     let (own, _) =
         ann.signed(&moves, "m2", &json!({ "to": "approved", "actor_class": "reviewer" })).await;
     assert!(own.is(422).body["problems"].to_string().contains("RI003"), "{own:?}");
@@ -289,6 +289,8 @@ async fn a_document_is_stored_as_it_is() {
     let names = column(&eve.all("/v1/documents", 2).await, "document_id");
     assert_eq!(names, ["d0", "d1", "d2", "luat"]);
 
+    let gate = shipped().into_iter().find(|machine| machine.machine == "birth_permit");
+    scene.db.definition(&gate.expect("units are born through it")).await;
     scene.db.service("executor", &["executor_dot991"]).await;
     let exec = scene.db.store(Role::CutterExec);
     let mut units = Vec::new();

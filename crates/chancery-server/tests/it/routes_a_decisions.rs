@@ -368,7 +368,7 @@ async fn a_run_of_the_orchestrator_is_shown_and_stopped() {
         (&again.is(200).body["seq"], &again.body["replayed"]),
         (&stopped.body["seq"], &json!(true))
     );
-    sofia.change(&stop, "s1", &json!({ "reason": "khác" }), None).await.is_refusal(409, "RS009");
+    sofia.change(&stop, "s1", &json!({ "reason": "khác" }), None).await.is_refusal(409, "RS012");
     let (twice, _) = sofia.signed(&stop, "s2", &reason).await;
     twice.is_refusal(409, "RO005");
     let state = format!("select state_code from orchestrator.run where run_name = '{name}'");
