@@ -242,7 +242,8 @@ grant execute on function
   to chancery_app, cutter_exec, cutter_review;
 grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text, text, uuid, bigint, text, bytea) to chancery_app, cutter_review;
 -- What can be done, for pages and programs.
-grant execute on function approval.fn_approval_actions(uuid, text), approval.fn_inbox(text, integer) to chancery_app;
+grant execute on function approval.fn_approval_actions(uuid, text), approval.fn_inbox(text, integer),
+  cutter_governance.fn_entry_actions(uuid, text) to chancery_app;
 grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
 grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
@@ -300,7 +301,7 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), workflow.context(uuid, text[], jsonb),
   workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
-  workflow.tasks_are_done(uuid), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
+  workflow.tasks_are_done(uuid), workflow.may_be_pic(workflow.work, text), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
   event.value_problems(jsonb, jsonb, text), queue.job_id(text, text) to chancery_guard;
 grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests, workflow.v_change_revision, governance.v_proposal,
   governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,

@@ -33,7 +33,8 @@ begin
       v_item := jsonb_build_object(
         'kind', 'approval', 'id', v_row.approval_id, 'title', v_row.title, 'about', v_row.kind || ' ' || v_row.subject_ref,
         'since', to_char(v_row.requested_at at time zone 'UTC', v_time), 'deadline', to_char(v_row.expires_at at time zone 'UTC', v_time));
-      if v_row.subject_kind = 'orchestrator_run' then
+      -- The name goes into a command that somebody runs, so it is the name of a run and not what somebody wrote.
+      if v_row.subject_kind = 'orchestrator_run' and exists (select from orchestrator.run o where o.run_name = v_row.subject_ref) then
         -- A gate is passed by a document, a vote and a decision at once, behind the login of the reviewers.
         v_action := jsonb_build_object(
           'name', 'approve', 'label', 'approve', 'to', null, 'actor_class', 'sovereign', 'allowed', false, 'needs', '[]'::jsonb,

@@ -1,18 +1,28 @@
 //! The routes of `chancery-api`, each bound to a function.
 
 mod access;
+mod approvals;
 mod bearer;
 mod bind;
 mod births;
 mod call;
 mod common;
 mod description;
+mod documents;
+mod entries;
 mod events;
+mod kb;
 mod leases;
 mod limits;
+mod machines;
+mod orchestrator;
+mod page;
 pub(crate) mod password;
+mod principals;
 mod proposals;
 mod queue;
+mod refusal;
+mod runs;
 mod search;
 mod words;
 mod work;
@@ -35,12 +45,20 @@ pub(crate) use limits::Limits;
 pub(crate) fn routes(host: &Host) -> Router<Host> {
     let nouns = [
         access::bind,
+        approvals::bind,
         births::bind,
         description::bind,
+        documents::bind,
+        entries::bind,
         events::bind,
+        kb::bind,
         leases::bind,
+        machines::bind,
+        orchestrator::bind,
+        principals::bind,
         proposals::bind,
         queue::bind,
+        runs::bind,
         search::bind,
         words::bind,
         work::bind,

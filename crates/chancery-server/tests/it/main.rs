@@ -7,5 +7,8 @@ mod feed_load;
 mod leases;
 mod matrix;
 mod probes;
+mod routes_a;
+mod routes_a_client;
+mod routes_a_decisions;
 mod scene;
 mod work;

@@ -1,8 +1,10 @@
 //! Requests to cut, in pages.
 
 use serde_json::Value;
+use uuid::Uuid;
 
 use super::EntryRow;
+use crate::access::Action;
 use crate::fsm::{ISO, decode};
 use crate::page::After;
 use crate::{Error, Store};
@@ -40,5 +42,36 @@ impl Store {
         .fetch_all(&self.pool)
         .await?;
         rows.into_iter().map(decode).collect()
+    }
+
+    /// The keys of the moves of a request.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn entry_keys(&self, entry_id: Uuid) -> Result<Vec<String>, Error> {
+        Ok(sqlx::query_scalar(
+            "select l.idempotency_key from fsm.v_transition_log l where l.run_id = $1 order by l.seq",
+        )
+        .bind(entry_id)
+        .fetch_all(&self.pool)
+        .await?)
+    }
+
+    /// What can be done to a request, and whether the reader may.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_entry_actions(
+        &self,
+        entry_id: Uuid,
+        reader: &str,
+    ) -> Result<Vec<Action>, Error> {
+        let actions: Value =
+            sqlx::query_scalar("select cutter_governance.fn_entry_actions($1, $2)")
+                .bind(entry_id)
+                .bind(reader)
+                .fetch_one(&self.pool)
+                .await?;
+        decode(actions)
     }
 }
