@@ -238,6 +238,9 @@ grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;
 grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text, text, uuid, bigint, text, bytea) to chancery_app, cutter_review;
+-- What can be done, for pages and programs.
+grant execute on function approval.fn_approval_actions(uuid, text), approval.fn_inbox(text, integer),
+  cutter_governance.fn_entry_actions(uuid, text) to chancery_app;
 grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
 grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;

@@ -1,12 +1,21 @@
 #![doc = include_str!("../README.md")]
 
 pub mod access;
+pub mod action;
+pub mod approvals;
+pub mod documents;
+pub mod entries;
 pub mod events;
 pub mod id;
+pub mod kb;
+pub mod machines;
 pub mod openapi;
+pub mod orchestrator;
 pub mod page;
+pub mod principals;
 pub mod problem;
 pub mod route;
+pub mod runs;
 
 pub use page::{Page, PageQuery};
 pub use problem::Problem;
@@ -14,5 +23,17 @@ pub use route::{Access, Endpoint, Method, Nothing, Route, Shape};
 
 /// Every route there is.
 pub fn routes() -> Vec<&'static Route> {
-    [access::ROUTES, events::ROUTES].concat()
+    [
+        access::ROUTES,
+        approvals::ROUTES,
+        documents::ROUTES,
+        entries::ROUTES,
+        events::ROUTES,
+        kb::ROUTES,
+        machines::ROUTES,
+        orchestrator::ROUTES,
+        principals::ROUTES,
+        runs::ROUTES,
+    ]
+    .concat()
 }
