@@ -1,7 +1,7 @@
 -- promise: every category and every executor class of which something new is to be said has a summary that says it; where nothing happened
 --          nothing is written. A summary that turned green without the event of an end is a finding (the sentinel).
 -- callers: chancery_app (system), each tick of the loop
--- locks: one at a time (advisory), then subjects, then findings
+-- locks: one at a time (advisory); then for each category its finding, and after it the subject (advisory). See docs/states/locking.md
 -- refuses with: RS018 no machine for findings, RI001–RI004
 create or replace function governance.fn_summaries_run(p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

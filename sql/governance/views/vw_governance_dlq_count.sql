@@ -10,8 +10,9 @@ select 'dlq'::text as category, d.job_id::text as item_id, d.executor_class || '
        d.trace_id, 'job'::text as run_kind, d.job_id as run_id, null::uuid as issue_id, 'job:' || d.job_id as source_ref
   from queue.job_dead_letter d
   join queue.job_queue q on q.job_id = d.job_id and q.state = 'dead_letter'
- where d.died_at >= (select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
-                       from config.dot_config c where c.key = 'problems.window_seconds.dlq')
+ -- Without the setting everything counts.
+ where d.died_at >= coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
+     from config.dot_config c where c.key = 'problems.window_seconds.dlq'), '-infinity')
 union all
 select 'dlq', f.item_id, f.cause, f.severity, f.since, f.title_en, f.title_vi, f.facts, f.trace_id, f.run_kind, f.run_id, f.issue_id, f.source_ref
   from governance.v_open_finding f where f.issue_class = 'dlq';

@@ -14,8 +14,9 @@ select 'integrity', 'unit:' || u.id, 'axis_inconsistency', 'critical', l.at,
        null, null, u.id, null, 'unit:' || l.lifecycle_log_id
   from iu.iu_lifecycle_log l
   join iu.information_unit u on u.id = l.unit_id
- where l.at >= (select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
-                  from config.dot_config c where c.key = 'problems.window_seconds.integrity')
+ -- Without the setting everything counts.
+ where l.at >= coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
+     from config.dot_config c where c.key = 'problems.window_seconds.integrity'), '-infinity')
    and u.lifecycle_status <> l.to_lifecycle
    and not exists (select from iu.iu_lifecycle_log n where n.unit_id = l.unit_id and n.seq > l.seq);
 comment on view governance.vw_governance_integrity_warnings is 'Findings that somebody has to look at, and units that differ from their own log.';

@@ -14,8 +14,8 @@ with late as (
     join workflow.workflow_task_def d on d.task_def_id = t.task_def_id
    where r.state_code not in ('completed', 'cancelled') and t.deadline < (select internal.now()) and t.state_code in ('overdue', 'blocked', 'waiting'))
 select 'overdue_step'::text as category, l.run_kind || ':' || l.run_id as item_id, l.workflow || '/' || l.key || '/' || l.state_code as cause,
-       case when l.deadline < (select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
-                                 from config.dot_config c where c.key = 'problems.critical_after_seconds.overdue_step')
+       case when l.deadline < coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
+                                 from config.dot_config c where c.key = 'problems.critical_after_seconds.overdue_step'), (select internal.now()))
             then 'critical' else 'warning' end as severity,
        l.deadline as since,
        replace(replace((select m.text from config.message m where m.message_key = 'problem.overdue_step.title' and m.locale = 'en'),

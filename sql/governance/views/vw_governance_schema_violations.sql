@@ -7,8 +7,9 @@ select 'schema_violation'::text as category, a.audit_id::text as item_id, a.even
        jsonb_build_object('event_type', a.event_type, 'code', a.code, 'login', a.login_role, 'facts', a.facts) as facts,
        null::text as trace_id, null::text as run_kind, null::uuid as run_id, null::uuid as issue_id, 'refused:' || a.audit_id as source_ref
   from event.event_validation_audit a
- where a.at >= (select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
-                  from config.dot_config c where c.key = 'problems.window_seconds.schema_violation')
+ -- Without the setting everything counts.
+ where a.at >= coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
+     from config.dot_config c where c.key = 'problems.window_seconds.schema_violation'), '-infinity')
 union all
 select 'schema_violation', f.item_id, f.cause, f.severity, f.since, f.title_en, f.title_vi, f.facts, f.trace_id, f.run_kind, f.run_id, f.issue_id, f.source_ref
   from governance.v_open_finding f where f.issue_class = 'schema_violation';

@@ -263,6 +263,7 @@ async fn quickest(mut act: impl AsyncFnMut()) -> Duration {
 
 /// UIG-1: ten thousand dead letters beside a hundred, and a page of either.
 #[tokio::test]
+#[expect(clippy::print_stdout, reason = "the figures, for who looks at them")]
 async fn ten_thousand_problems_are_looked_at_quickly() {
     let db = TestDb::new().await;
     let store = db.store(Role::App);
