@@ -162,7 +162,7 @@ fn letter() -> Value {
             { "key": "sign", "title": { "en": "Sign it", "vi": "Ký" }, "pic": { "class": "pic_human" } },
             { "key": "secret", "title": { "en": "Between us", "vi": "Riêng" }, "pic": { "class": "sovereign" }, "visible_to": ["sovereign"] },
         ],
-        "relations": [{ "from": "write", "to": "proofread" }, { "from": "proofread", "to": "sign" }],
+        "relations": [{ "from": "write", "to": "proofread" }, { "from": "proofread", "to": "sign" }, { "from": "sign", "to": "secret" }],
     })
 }
 
@@ -228,10 +228,8 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
         for (agent, class) in
             [("scribe", "executor_worker"), ("judge", "reviewer"), ("judge", "sovereign")]
         {
-            for decision in ["--approve", "--reject", "--abstain"] {
-                let vote = ["approval", "vote", request, decision, "--class", class, "--as", agent];
-                place.refused("RA010", &vote);
-            }
+            let vote = ["approval", "vote", request, "--approve", "--class", class, "--as", agent];
+            place.refused("RA010", &vote);
         }
     }
     place.refused("RA010", &["workflow", "approve", &id, "--as", "scribe"]);
@@ -257,8 +255,12 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
         "what people do, and what one may not see, is not offered: {could_claim:?}"
     );
     assert_eq!(could_claim[0]["claim_with"], json!({ "class": "drafting" }));
-    let action = &could_claim[0]["actions"][0];
-    assert_eq!((&action["name"], &action["allowed"]), (&json!("step_claim"), &json!(true)));
+    let actions = could_claim[0]["actions"].as_array().expect("actions").clone();
+    let claim = actions.iter().find(|one| one["name"] == "step_claim").expect("a claim");
+    assert_eq!(
+        (&claim["allowed"], &claim["actor_class"]),
+        (&json!(true), &json!("executor_worker"))
+    );
     let write = could_claim[0]["id"].clone();
 
     // A claim is a lease and a signed move. Asked again it is the same; so it is after the server was killed.
@@ -307,7 +309,7 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     assert_eq!(scribe.done("complete", output.clone())["to"], "completed");
     let again = scribe.done("complete", output);
     assert_eq!((&again["replayed"], &again["to"]), (&json!(true), &json!("completed")));
-    scribe.refused("RE010", "complete", json!({ "id": write, "output": { "text": "Another" } }));
+    scribe.refused("RS012", "complete", json!({ "id": write, "output": { "text": "Another" } }));
 
     // A long text is cut, and read on without loss.
     let shown = scribe.done("show", json!({ "kind": "step", "id": write }));
@@ -395,11 +397,11 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     let now = scribe.done("what_can_i_do", json!({}));
     assert_eq!(now["approvals_asked_for"].as_array().map(Vec::len), Some(2), "{now}");
     assert_eq!(now["proposals"][0]["proposal_id"], proposal["proposal_id"]);
-    assert_eq!(now["proposals"][0]["actions"][0]["name"], "submit");
+    let actions = now["proposals"][0]["actions"].as_array().expect("actions");
+    assert!(actions.iter().any(|one| one["name"] == "submit"), "{actions:?}");
 
     // Every signature is good for what stands in the log.
-    let proved = place.json(&["audit", "verify"]);
-    assert_eq!(proved["ok"], true, "{proved}");
+    place.done(&["audit", "verify"]);
 }
 
 /// SEC-2: what is no message, no tool or no argument is told so by what it is, and nothing changes.

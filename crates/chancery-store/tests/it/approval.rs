@@ -1,7 +1,8 @@
 //! APR-1: what is asked, who votes, and what the votes come to.
 
 use chancery_model::refusal::Code::{
-    RA001, RA002, RA004, RA005, RA008, RA009, RA010, RC007, RC010, RI003, RI004, RI005, RI006, RS025,
+    RA001, RA002, RA004, RA005, RA008, RA009, RA010, RC007, RC010, RI003, RI004, RI005, RI006,
+    RS025,
 };
 use chancery_store::Role;
 use serde_json::{Value, json};
