@@ -29,6 +29,8 @@ $revoke$;
 -- What the owner of the tables gives.
 set local role chancery_owner;
 
+-- Functions in indexes are called by whoever writes.
+grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text) to chancery_definer;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
@@ -38,6 +40,7 @@ grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
 grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
+grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
 grant select, insert, update (revoked_at, revoke_reason) on identity.api_token to chancery_definer;
 grant select, insert on identity.oidc_link to chancery_definer;
@@ -111,6 +114,7 @@ grant select, insert, update (state_code, facet, seq, head_hash, last_transition
 grant select, insert, update (completed_at, completion_actor_id, output_snapshot_id) on workflow.step_run_correction_cycle to chancery_definer;
 grant select, insert, update (opened, resolved_at, resolved_by, proof) on workflow.wait to chancery_definer;
 grant select, insert, update, delete on workflow.agenda, workflow.timer to chancery_definer;
+grant select, insert on governance.status_summary to chancery_definer;
 -- Events come from the engine alone: not even the tables' owner writes them.
 revoke insert, update, delete, truncate on event.event_outbox, event.event_outbox_default from chancery_owner;
 -- guards read, nothing more
@@ -237,6 +241,9 @@ grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;
 grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text, text, uuid, bigint, text, bytea) to chancery_app, cutter_review;
+-- What can be done, for pages and programs.
+grant execute on function approval.fn_approval_actions(uuid, text), approval.fn_inbox(text, integer),
+  cutter_governance.fn_entry_actions(uuid, text) to chancery_app;
 grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
 grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
@@ -294,7 +301,7 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), workflow.context(uuid, text[], jsonb),
   workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
-  workflow.tasks_are_done(uuid), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
+  workflow.tasks_are_done(uuid), workflow.may_be_pic(workflow.work, text), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
   event.value_problems(jsonb, jsonb, text), queue.job_id(text, text) to chancery_guard;
 grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests, workflow.v_change_revision, governance.v_proposal,
   governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,
@@ -302,6 +309,17 @@ grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests
   workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_task_checkpoints, workflow.v_task_comments, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
   workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot
   to chancery_app, chancery_migrator, auditor_ro;
+-- Problems, the timeline and summaries: each door asks who reads. The views show everything, so they are for operators and auditors.
+grant execute on function
+  governance.fn_problems(text), governance.fn_problem_list(text, text, text, text, integer), governance.fn_problem_show(text, text, text),
+  governance.fn_summary_put(jsonb, text, text), governance.fn_summary_list(text, text), governance.fn_summary_show(text, uuid, text, integer),
+  governance.fn_summaries_run(text), audit.fn_timeline(text, text, text, text, timestamptz, timestamptz, text, integer)
+  to chancery_app;
+grant execute on function queue.job_id(text, text) to chancery_migrator, auditor_ro;
+grant select on governance.vw_governance_dlq_count, governance.vw_governance_silent_workers, governance.vw_governance_overdue,
+  governance.vw_governance_schema_violations, governance.vw_governance_event_lag, governance.vw_governance_integrity_warnings,
+  governance.vw_governance_failed_cuts, governance.vw_governance_orphan_workflows, governance.v_status_summary, audit.vw_audit_event_timeline
+  to chancery_migrator, auditor_ro;
 -- Triggers are made by the tables' owner, who must be allowed to name their functions; so are those of new partitions.
 grant execute on function internal.refuse_direct_write(), internal.refuse_other_logins(), fsm.recompile(), iu.fn_iu_gateway_write_guard(), iu.only_by_the_doors(), iu.fn_iu_birth_gate_layer1(),
   iu.fn_iu_birth_gate_layer2(), iu.fn_iu_enacted_immut(), iu.fn_uv_enacted_immut(), cutter_governance.refuse_dependency_cycle(),
@@ -321,6 +339,10 @@ grant execute on function
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
+-- The feed: one reader a process, for everybody who listens.
+grant execute on function
+  event.fn_feed(bigint, integer), event.fn_feed_topics(text[]), event.fn_feed_listeners(uuid[], uuid[]), event.fn_feed_approvals(interval)
+  to chancery_app;
 -- Access: the server asks, the operator sets.
 grant execute on function
   identity.fn_bearer(text, bytea), identity.fn_sign_in_salt(text), identity.fn_sign_in(text, bytea, uuid, bytea, bytea),
@@ -329,9 +351,15 @@ grant execute on function
   to chancery_app;
 grant execute on function
   identity.fn_password_set(text, bytea, bytea, integer, integer, integer, bytea, text),
-  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, text), identity.fn_token_revoke(uuid, text, text)
+  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, uuid, text), identity.fn_token_revoke(uuid, text, text)
   to chancery_app, chancery_migrator;
 grant execute on function identity.fn_oidc_link(text, text, text, text), identity.fn_key_request_settle(uuid, boolean, text) to chancery_migrator;
+-- What a reader sees of workflows, search and words.
+grant execute on function
+  workflow.fn_definition_seen(text, text, integer, uuid, text, boolean), workflow.fn_work_seen(text, uuid, text), workflow.fn_run_parts(uuid, text),
+  workflow.fn_rollup_seen(uuid, text), workflow.fn_downstream_seen(uuid, text), workflow.fn_change_diff_seen(uuid, text), governance.fn_search(text, text, text[], uuid, integer),
+  fsm.fn_words(text), fsm.fn_tokens()
+  to chancery_app;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
 grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,

@@ -31,3 +31,10 @@ create or replace trigger is_append_only before update or delete on governance.i
   for each row execute function internal.refuse_direct_write('RS016');
 alter table governance.issue_report enable always trigger only_by_the_door;
 alter table governance.issue_report enable always trigger is_append_only;
+
+create or replace trigger only_by_the_door before insert on governance.status_summary
+  for each row when (current_user::text <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS016');
+create or replace trigger is_append_only before update or delete on governance.status_summary
+  for each row execute function internal.refuse_direct_write('RS016');
+alter table governance.status_summary enable always trigger only_by_the_door;
+alter table governance.status_summary enable always trigger is_append_only;

@@ -7,23 +7,23 @@ use crate::problem::Problem;
 use crate::route::{Access, Method, Route, Shape};
 
 /// Answers that any route can give, and when.
-const REFUSALS: &[(u16, &str)] = &[
-    (400, "The request is malformed."),
-    (401, "Nobody is signed in, or the credential is not good any more."),
-    (403, "Who asks may not do this."),
-    (404, "There is no such thing, or none that the caller may see."),
-    (405, "This is asked with another method."),
-    (406, "This is not answered in the form that was asked for."),
-    (408, "The request did not arrive in time."),
-    (409, "It stands against what is there by now."),
-    (412, "It has changed since it was read."),
-    (413, "The body is too large."),
-    (415, "The body is not sent as JSON."),
-    (422, "A rule says no."),
-    (428, "Something has to be brought first: a signature, or a key."),
-    (429, "Too many requests."),
-    (500, "A defect."),
-    (503, "Not now."),
+const REFUSALS: &[(u16, &str, &str)] = &[
+    (400, "Malformed", "The request is malformed."),
+    (401, "Nobody", "Nobody is signed in, or the credential is not good any more."),
+    (403, "NotPermitted", "Who asks may not do this."),
+    (404, "NotThere", "There is no such thing, or none that the caller may see."),
+    (405, "OtherMethod", "This is asked with another method."),
+    (406, "OtherForm", "This is not answered in the form that was asked for."),
+    (408, "TooSlow", "The request did not arrive in time."),
+    (409, "Conflict", "It stands against what is there by now."),
+    (412, "HasChanged", "It has changed since it was read."),
+    (413, "TooLarge", "The body is too large."),
+    (415, "OtherMedia", "The body is not sent as JSON."),
+    (422, "Refused", "A rule says no."),
+    (428, "BringFirst", "Something has to be brought first: a signature, or a key."),
+    (429, "TooMany", "Too many requests."),
+    (500, "Defect", "A defect."),
+    (503, "NotNow", "Not now."),
 ];
 
 /// The document, as OpenAPI 3.1 has it.
@@ -31,12 +31,19 @@ pub fn document(version: &str) -> Value {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.definitions_path = "/components/schemas".into());
     let mut schemas = settings.into_generator();
-    let problem = schemas.subschema_for::<Problem>();
+    let problem = schemas.subschema_for::<Problem>().to_value();
+    let refusals: Map<String, Value> = REFUSALS
+        .iter()
+        .map(|(_, name, when)| {
+            let content = json!({ "application/problem+json": { "schema": problem } });
+            ((*name).to_owned(), json!({ "description": when, "content": content }))
+        })
+        .collect();
     let mut paths: Map<String, Value> = Map::new();
     let mut routes = crate::routes();
     routes.sort_by_key(|route| (route.path, route.method));
     for route in routes {
-        let operation = operation(route, &mut schemas, problem.as_value());
+        let operation = operation(route, &mut schemas);
         let path = paths.entry(route.path).or_insert_with(|| json!({}));
         path[route.method.as_str().to_lowercase()] = operation;
     }
@@ -54,6 +61,7 @@ pub fn document(version: &str) -> Value {
         "paths": paths,
         "components": {
             "schemas": definitions,
+            "responses": refusals,
             "securitySchemes": {
                 "session": { "type": "apiKey", "in": "cookie", "name": "chancery_session", "description": "A browser that signed in. What writes also shows `Chancery-Csrf`." },
                 "token": { "type": "http", "scheme": "bearer", "description": "A token of a program." },
@@ -62,7 +70,7 @@ pub fn document(version: &str) -> Value {
     })
 }
 
-fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator, problem: &Value) -> Value {
+fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = path_names(route.path)
         .map(|name| {
             json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "maxLength": 500 } })
@@ -97,6 +105,7 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator, problem: &V
         Shape::Bytes => "application/octet-stream",
         Shape::Text => "text/plain",
         Shape::Html => "text/html",
+        Shape::Style => "text/css",
     };
     let schema = match route.answer {
         Some(answer) => answer(schemas).to_value(),
@@ -106,16 +115,14 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator, problem: &V
         route.status.to_string(),
         json!({ "description": "Done.", "content": { media: { "schema": schema } } }),
     );
-    for (status, description) in REFUSALS {
-        responses.insert(
-            status.to_string(),
-            json!({ "description": description, "content": { "application/problem+json": { "schema": problem } } }),
-        );
+    for (status, name, _) in REFUSALS {
+        let refusal = json!({ "$ref": format!("#/components/responses/{name}") });
+        responses.insert(status.to_string(), refusal);
     }
     let mut operation = json!({
         "operationId": route.id,
         "summary": route.summary,
-        "tags": [route.path.split('/').nth(2).unwrap_or("host")],
+        "tags": [tag(route.path)],
         "parameters": parameters,
         "responses": responses,
     });
@@ -132,6 +139,12 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator, problem: &V
         }
     }
     operation
+}
+
+/// The noun of a path; what stands outside of the API belongs to the host.
+fn tag(path: &str) -> &str {
+    let noun = path.strip_prefix("/v1/").unwrap_or("host");
+    noun.split(['/', '.']).next().unwrap_or(noun)
 }
 
 /// The names in a path.

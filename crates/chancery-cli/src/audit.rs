@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use chancery_engine::audit::{self, Pins, Report};
 use chancery_model::refusal::Code;
 use chancery_store::Role;
+use chancery_store::governance::{Asked, TimelinePage};
 use clap::{Args, Subcommand};
 use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
-use crate::output::table;
+use crate::output::{table, time};
 use crate::session::{Session, refusal};
 use crate::{Context, entry};
 
@@ -32,6 +33,13 @@ pub(crate) enum Command {
     /// its units, and public keys; no private one.
     #[command(after_help = "Example:\n  $ chancery audit export data-act -o data-act.bundle")]
     Export(Export),
+    /// What happened across all rooms: of a trace, of an entity, or within a window
+    ///
+    /// You see what the principal may see; without --as it is the service that comes with the database, which sees everything.
+    #[command(
+        after_help = "Example:\n  $ chancery audit timeline 4bf92f3577b34da6a3ce929d0e0e4736\n  $ chancery audit timeline --entity step 0197…\n  $ chancery audit timeline --from 2026-11-01T00:00:00Z --to 2026-11-02T00:00:00Z"
+    )]
+    Timeline(Timeline),
 }
 
 #[derive(Debug, Args)]
@@ -59,10 +67,32 @@ pub(crate) struct Export {
     output: PathBuf,
 }
 
+#[derive(Debug, Args)]
+pub(crate) struct Timeline {
+    /// The trace, 32 hexadecimal digits
+    trace: Option<String>,
+    /// The entity, by its kind and its id
+    #[arg(long, num_args = 2, value_names = ["KIND", "ID"])]
+    entity: Option<Vec<String>>,
+    /// Not before this time
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    from: Option<i64>,
+    /// Not after this time
+    #[arg(long, value_name = "TIME", value_parser = micros)]
+    to: Option<i64>,
+    /// Go on behind the page that ended with this cursor
+    #[arg(long, value_name = "CURSOR")]
+    after: Option<String>,
+    /// How many at most
+    #[arg(long, value_name = "N", default_value_t = 100, value_parser = clap::value_parser!(i32).range(1..=1000))]
+    limit: i32,
+}
+
 pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
     match command {
         Command::Verify(command) => verify(context, &command).await,
         Command::Export(command) => export(context, &command).await,
+        Command::Timeline(command) => timeline(context, &command).await,
     }
 }
 
@@ -179,6 +209,62 @@ async fn export(context: &mut Context, command: &Export) -> Result<Outcome, Fail
             .note(&format!("what was written does not hold together; the first:\n  {first}"));
     }
     Ok(if ok { Outcome::Done } else { Outcome::Failed })
+}
+
+async fn timeline(context: &mut Context, command: &Timeline) -> Result<Outcome, Failure> {
+    let store = Session::open(context).await?.store(Role::App).await?;
+    let entity = match command.entity.as_deref() {
+        Some([kind, id]) => Some((kind.as_str(), id.as_str())),
+        _ => None,
+    };
+    let asked = Asked {
+        trace: command.trace.as_deref(),
+        entity,
+        from_micros: command.from,
+        to_micros: command.to,
+    };
+    let reader = context.config.service();
+    let page =
+        store.fn_timeline(reader, &asked, command.after.as_deref(), Some(command.limit)).await?;
+    if page.items.is_empty() {
+        context.out.note("nothing that you may see happened there");
+    }
+    context.out.answer(&page, || timeline_table(&page))?;
+    if let (Some(next), false) = (&page.next, context.out.is_json()) {
+        context.out.note(&format!("there is more: --after {next}"));
+    }
+    Ok(Outcome::Done)
+}
+
+/// What happened, a line each.
+pub(crate) fn timeline_table(page: &TimelinePage) -> String {
+    if page.items.is_empty() {
+        return String::new();
+    }
+    table(
+        &["at", "what", "entity", "move", "from", "to", "event", "by", "as", "reason"],
+        page.items.iter().map(|row| {
+            let text = |value: &Option<String>| value.clone().unwrap_or_default();
+            vec![
+                time(&row.at),
+                row.source.clone(),
+                format!("{} {}", row.entity_kind, row.entity_id),
+                row.seq.map(|seq| seq.to_string()).unwrap_or_default(),
+                text(&row.from),
+                text(&row.to),
+                text(&row.event_type),
+                row.principal.clone(),
+                text(&row.actor_class),
+                text(&row.reason),
+            ]
+        }),
+    )
+}
+
+fn micros(text: &str) -> Result<i64, String> {
+    let at: jiff::Timestamp =
+        text.parse().map_err(|_| "write a time such as 2026-11-16T08:00:00Z".to_owned())?;
+    Ok(at.as_microsecond())
 }
 
 fn pin(text: &str) -> Result<(String, String), String> {

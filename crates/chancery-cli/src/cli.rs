@@ -6,8 +6,8 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::failure::{Failure, Outcome};
 use crate::{
-    Context, approval, audit, birth, cutter, db, demo, doc, doctor, kb, key, machine, manual, mcp,
-    principal, proposal, queue, relay, run, serve, step, worker, workflow,
+    Context, approval, audit, birth, cutter, db, demo, doc, doctor, governance, kb, key, machine,
+    manual, mcp, principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\
@@ -99,6 +99,12 @@ pub(crate) enum Command {
     /// The keys principals sign with
     #[command(subcommand, after_help = "Example:\n  $ chancery key new alice")]
     Key(key::Command),
+    /// Tokens that programs show the HTTP API
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery token new scanner --label nightly --scope queue.work"
+    )]
+    Token(token::Command),
     /// State machines: check, apply, show
     #[command(
         subcommand,
@@ -156,6 +162,9 @@ pub(crate) enum Command {
         after_help = "Example:\n  $ chancery queue add --class noop --kind greet --key greet-42 --as alice"
     )]
     Queue(queue::Command),
+    /// What is wrong now, and what is said about it
+    #[command(subcommand, after_help = "Example:\n  $ chancery governance problems")]
+    Governance(governance::Command),
     /// Host the loops, and give jobs to workers over HTTP
     #[command(after_help = serve::EXAMPLES)]
     Serve(serve::Serve),
@@ -191,6 +200,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Doctor(doctor) => Box::pin(doctor::doctor(context, &doctor)).await,
         Command::Principal(command) => Box::pin(principal::dispatch(context, command)).await,
         Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
+        Command::Token(command) => Box::pin(token::dispatch(context, command)).await,
         Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
         Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
         Command::Workflow(command) => Box::pin(workflow::dispatch(context, command)).await,
@@ -202,6 +212,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Cutter(command) => Box::pin(cutter::dispatch(context, command)).await,
         Command::Birth(command) => Box::pin(birth::dispatch(context, command)).await,
         Command::Queue(command) => Box::pin(queue::dispatch(context, command)).await,
+        Command::Governance(command) => Box::pin(governance::dispatch(context, command)).await,
         Command::Serve(args) => Box::pin(serve::serve(context, &args)).await,
         Command::Worker(args) => Box::pin(worker::worker(context, &args)).await,
         Command::Mcp(args) => Box::pin(mcp::mcp(context, &args)).await,

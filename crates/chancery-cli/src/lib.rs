@@ -15,6 +15,7 @@ mod db;
 mod demo;
 mod doc;
 mod doctor;
+mod governance;
 mod kb;
 mod key;
 mod machine;
@@ -28,6 +29,7 @@ mod relay;
 mod run;
 mod serve;
 mod step;
+mod token;
 mod worker;
 mod workflow;
 
@@ -35,6 +37,7 @@ mod acting;
 mod address;
 mod document;
 mod entry;
+mod password;
 mod saying;
 
 use std::io::IsTerminal as _;

@@ -8,11 +8,11 @@ use std::time::Duration;
 use chancery_model::approval::{self as text, request_payload, vote_payload};
 use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
-use chancery_store::Store;
 use chancery_store::approval::{
     ApprovalReport, ApprovalRow, Quorum, Request, Tally, Vote, VoteRow,
 };
 use chancery_store::fsm::{Activated, Signed};
+use chancery_store::{EvidenceRow, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -99,6 +99,20 @@ pub async fn request(
     actor_class: &str,
     new: &NewRequest,
 ) -> Result<ApprovalReport, Error> {
+    let request = signed_request(store, actor, actor_class, new).await?;
+    Ok(store.fn_approval_request(&request).await?)
+}
+
+/// A request, signed, that was not sent yet: who also signs something else is asked for both at once.
+///
+/// # Errors
+/// As [`request`], but for the database's own.
+pub(crate) async fn signed_request(
+    store: &Store,
+    actor: &Actor,
+    actor_class: &str,
+    new: &NewRequest,
+) -> Result<Request, Error> {
     if has_nul(&new.facts) {
         let facts =
             json!({ "kind": new.kind, "reason": "a text in the facts has a NUL character" });
@@ -131,15 +145,17 @@ pub async fn request(
         payload: String::new(),
         signed: None,
     };
-    if new.approval_id.is_some()
-        && let Some(same) = as_asked_before(store, &request, &subject_kind).await?
-    {
-        return Ok(store.fn_approval_request(&same).await?);
-    }
     let key_id = actor.key_id().unwrap_or_default();
     request.payload = payload_of(&request, &subject_kind, key_id);
+    if new.approval_id.is_some()
+        && let Some(row) = store.approval_request_row(approval_id).await?
+    {
+        // Of an id that stands for another request the door says so; nobody is asked to sign that.
+        let same = as_asked_before(&row, &request, &subject_kind).unwrap_or(request);
+        return Ok(same);
+    }
     request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
-    Ok(store.fn_approval_request(&request).await?)
+    Ok(request)
 }
 
 fn payload_of(request: &Request, subject_kind: &str, key_id: Uuid) -> String {
@@ -160,12 +176,7 @@ fn payload_of(request: &Request, subject_kind: &str, key_id: Uuid) -> String {
 }
 
 /// The request as it was signed when its id was first used, if it says the same but for its times.
-async fn as_asked_before(
-    store: &Store,
-    request: &Request,
-    subject_kind: &str,
-) -> Result<Option<Request>, Error> {
-    let Some(row) = store.approval_request_row(request.approval_id).await? else { return Ok(None) };
+fn as_asked_before(row: &EvidenceRow, request: &Request, subject_kind: &str) -> Option<Request> {
     let key_id = row.uuid("key_id").unwrap_or_default();
     let mut same = request.clone();
     same.expires_at = row.number("expires_at").unwrap_or_default();
@@ -173,7 +184,7 @@ async fn as_asked_before(
     same.payload = payload_of(&same, subject_kind, key_id);
     let signature = row.bytes("signature").unwrap_or_default();
     same.signed = Some(Signed { key_id, signature });
-    Ok((same.payload == row.text("request_payload")).then_some(same))
+    (same.payload == row.text("request_payload")).then_some(same)
 }
 
 /// The digest of the definition that a transition is part of.

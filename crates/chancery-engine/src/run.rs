@@ -371,7 +371,7 @@ async fn choose(
 
 /// An event that was refused is on record even though the transaction that wanted it is gone. Best effort: the refusal
 /// itself is what the caller gets.
-async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
+pub(crate) async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
     let Some(refusal) = error.refusal() else { return };
     for problem in &refusal.problems {
         let Some(event_type) = problem.facts.get("event_type").and_then(Value::as_str) else {

@@ -132,6 +132,7 @@ pub const TABLES: &[(&str, &[&str])] = &[
     ),
     ("workflow.step_decision", &[]),
     ("workflow.wait", &["opened", "resolved_at", "resolved_by", "proof"]),
+    ("governance.status_summary", &[]),
 ];
 
 /// The columns of a table that stand outside its rows' digests.

@@ -1,5 +1,13 @@
 //! What goes wrong and who notices: findings, heartbeats, lag, and events that wait. Each `fn_` has the name of the door it calls.
 
+mod problems;
+mod summaries;
+mod timeline;
+
+pub use problems::{Category, Group, Problem, ProblemPage, ProblemShown, Problems};
+pub use summaries::{GeneratedBy, Summaries, Summary, SummaryShown, Window};
+pub use timeline::{Asked, TimelinePage, TimelineRow};
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};

@@ -7,6 +7,7 @@ pub mod birth;
 pub mod consumer;
 pub mod cutter;
 pub mod event;
+pub mod feed;
 pub mod fsm;
 pub mod governance;
 pub mod ground;
@@ -16,6 +17,7 @@ pub mod iu;
 pub mod kb;
 pub mod managed;
 pub mod orchestrator;
+pub mod page;
 pub mod queue;
 pub mod workflow;
 
@@ -26,6 +28,7 @@ mod error;
 mod evidence;
 mod migrate;
 mod target;
+mod words;
 
 pub use audit::{KeyFacts, RawRow, RunFacts, Shape, Snapshot, Weight};
 pub use error::Error;

@@ -6,7 +6,9 @@ as $$
 declare
   v_work workflow.work := workflow.peek(p_context #>> '{run,kind}', (p_context #>> '{run,id}')::uuid);
 begin
-  if p_context #>> '{actor,class}' in ('pic_human', 'task_pic_human') and p_context #>> '{actor,principal}' is distinct from v_work.pic_id then
+  -- Who claims work of a class of people is put in charge by the claim; a look at what could be claimed comes before that.
+  if p_context #>> '{actor,class}' in ('pic_human', 'task_pic_human') and p_context #>> '{actor,principal}' is distinct from v_work.pic_id
+     and not (v_work.pic_id is null and workflow.may_be_pic(v_work, p_context #>> '{actor,principal}')) then
     return false;
   end if;
   -- Work of an executor may be in the charge of a class of people: somebody of it has to be there.

@@ -13,6 +13,7 @@ mod chaos;
 mod crash;
 mod cutter;
 mod docs;
+mod governance;
 mod kb;
 mod mcp;
 mod orchestrate;

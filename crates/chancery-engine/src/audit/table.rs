@@ -53,6 +53,7 @@ pub(super) const SNAPSHOT: &str = "workflow.step_run_snapshot";
 pub(super) const CYCLE: &str = "workflow.step_run_correction_cycle";
 pub(super) const STEP_DECISION: &str = "workflow.step_decision";
 pub(super) const WAIT: &str = "workflow.wait";
+pub(super) const SUMMARY: &str = "governance.status_summary";
 /// Steps and tasks are not stamped: what they are follows from their run, their definition and the log.
 pub(super) const STEP: &str = "workflow.step_run";
 pub(super) const TASK: &str = "workflow.task_run";
@@ -365,6 +366,14 @@ pub(super) const ALL: &[Table] = &[
         key: &[("wait_id", "uuid")],
         columns: "attempt cycle_no facet issued_at opened proof resolved_at resolved_by row_digest run_id run_kind \
                   subject_kind subject_ref token_sha256 until wait_id workflow_run_id",
+    },
+    Table {
+        name: SUMMARY,
+        key: &[("summary_id", "uuid")],
+        columns: "category confidence created_at facts idempotency_key low_confidence prior_summary_id put_by \
+                  resolved_by_event_id row_digest source_event_count source_event_refs source_event_total state subject \
+                  summarizer_kind summarizer_ref summarizer_version summary_id text_en text_vi trace_id window_end \
+                  window_start",
     },
 ];
 

@@ -99,6 +99,7 @@ pub(super) async fn verify(
     reader.plain(table::DRAFT, report).await?;
     reader.backup_keys(report).await?;
     reader.plain(table::FINDING, report).await?;
+    reader.plain(table::SUMMARY, report).await?;
     reader.sweeps(&tally, report).await?;
     reader.signatures(&tally, report).await?;
     reader.orphans(report).await?;

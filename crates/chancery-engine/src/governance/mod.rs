@@ -4,6 +4,7 @@
 
 mod answer;
 mod pulse;
+pub mod summaries;
 
 pub use answer::{Answer, acknowledge, resolve};
 pub use pulse::Pulse;

@@ -45,6 +45,7 @@ pub const LOOPS: &[Loop] = &[
     led("silent_workers", millis(5_000), |store| Box::pin(silent(store))),
     led("event_lag", millis(60_000), |store| Box::pin(lag(store))),
     led("pending_events", millis(10_000), |store| Box::pin(pending(store))),
+    led("summaries", millis(60_000), |store| Box::pin(summaries(store))),
     led("birth_watchdog", millis(5_000), |store| Box::pin(watchdog(store))),
     led("birth_handoff", millis(1_000), |store| Box::pin(handoff(store))),
     led("timers", millis(1_000), |store| Box::pin(workflow::timers(store))),
@@ -130,6 +131,12 @@ async fn pending(store: &Store) -> Result<Done, Error> {
         "{} emitted, {} wait, {} given up",
         pass.emitted, pass.waiting, pass.dead
     )))
+}
+
+/// UIG-3: what is to be said about categories and executor classes is said, and a summary that nothing explains is a finding.
+async fn summaries(store: &Store) -> Result<Done, Error> {
+    let pass = store.fn_summaries_run(SERVICE).await?;
+    Ok(Done::now(format!("{} summaries written, {} unexplained", pass.written, pass.found)))
 }
 
 /// ADM-6: permits that nobody used in time are expired, and a gate that is not in place is a finding.

@@ -118,6 +118,26 @@ impl fmt::Debug for Http {
     }
 }
 
+/// A client that trusts what the machine trusts and follows no redirect: it could lead anywhere.
+pub(crate) fn agent(timeout: Duration) -> ureq::Agent {
+    let roots = rustls_native_certs::load_native_certs().certs;
+    let roots = roots.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
+    let tls = TlsConfig::builder()
+        .root_certs(RootCerts::Specific(Arc::new(roots)))
+        .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .build();
+    ureq::Agent::config_builder()
+        .tls_config(tls)
+        .http_status_as_error(false)
+        .max_redirects(0)
+        .max_redirects_will_error(false)
+        .timeout_global(Some(timeout))
+        .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
+        .accept("application/json")
+        .build()
+        .new_agent()
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wanted {
@@ -149,22 +169,7 @@ struct Answered {
 impl Http {
     #[must_use]
     pub fn new(settings: HttpSettings) -> Self {
-        let roots = rustls_native_certs::load_native_certs().certs;
-        let roots = roots.iter().map(|der| Certificate::from_der(der).to_owned()).collect();
-        let tls = TlsConfig::builder()
-            .root_certs(RootCerts::Specific(Arc::new(roots)))
-            .unversioned_rustls_crypto_provider(Arc::new(rustls::crypto::ring::default_provider()))
-            .build();
-        let config = ureq::Agent::config_builder()
-            .tls_config(tls)
-            .http_status_as_error(false)
-            .max_redirects(0)
-            .max_redirects_will_error(false)
-            .timeout_global(Some(settings.timeout))
-            .user_agent(concat!("chancery/", env!("CARGO_PKG_VERSION")))
-            .accept("application/json")
-            .build();
-        Self { agent: config.new_agent(), settings }
+        Self { agent: agent(settings.timeout), settings }
     }
 
     fn request(

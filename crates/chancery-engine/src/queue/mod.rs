@@ -12,6 +12,7 @@ mod worker;
 
 pub use command::Command;
 pub use executor::{Answer, Executor, Failure, Noop};
+pub(crate) use http::agent;
 pub use http::{CallBack, Http, HttpSettings, Reached};
 pub use prefix::{NotAPrefix, Prefix};
 pub use task::{FailureClass, Outcome, Task, Trouble, Work};

@@ -516,6 +516,8 @@ async fn a_replay_of_a_dead_job(db: &TestDb) {
         detail: serde_json::json!({ "reason": "không có" }),
     };
     store.fn_job_ack("w", "hall", &[result]).await.expect("a report");
+    // The dead letter is a problem, and a summary says so.
+    store.fn_summaries_run("chancery").await.expect("a summary");
     let proposal = ReplayProposal {
         batch_id: Uuid::now_v7(),
         job_ids: vec![leased.job_id],

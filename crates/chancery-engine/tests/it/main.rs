@@ -15,5 +15,6 @@ mod races;
 mod refusals;
 mod retries;
 mod scene;
+mod summaries;
 mod verdicts;
 mod workflow_audit;

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Path, Request, State};
+use axum::extract::{
+    ConnectInfo, DefaultBodyLimit, FromRequest as _, FromRequestParts as _, Path, Request, State,
+};
 use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -19,6 +22,7 @@ use serde_json::{Map, json};
 
 use super::bearer::bearer;
 use super::call::{Answered, Call};
+use crate::asking;
 use crate::body::{Asked, answer};
 use crate::host::Host;
 use crate::problem::{Fault, Problem};
@@ -97,7 +101,8 @@ impl Routes {
             Method::Put => MethodFilter::PUT,
             Method::Delete => MethodFilter::DELETE,
         };
-        self.router = self.router.route(route.path, on(filter, handler));
+        let limit = DefaultBodyLimit::max(route.most_bytes);
+        self.router = self.router.route(route.path, on(filter, handler).layer(limit));
         self.bound.push(route.id);
         self
     }
@@ -129,9 +134,8 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
         Access::Open => None,
         Access::Permission(permission) => {
             let bearer = bearer(&host, route.method, &parts.headers).await?;
-            if !host.limits().admits(&bearer.principal) {
-                return Err(Problem::of(Fault::TooMany, "wait a moment"));
-            }
+            asking::is(&bearer.principal);
+            host.limits().admit(&bearer.principal)?;
             if !bearer.may(permission) {
                 return Err(not_permitted(&host, &bearer.principal, permission).await);
             }
@@ -141,6 +145,9 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let path: Result<Path<BTreeMap<String, String>>, PathRejection> =
         Path::from_request_parts(&mut parts, &host).await;
     let path = match path {
+        // What is no text is no right that the path could show; its function says so.
+        Err(_) if route.access == Access::Open => BTreeMap::new(),
+        Ok(Path(path)) if route.access == Access::Open => path,
         Ok(Path(path)) if path.values().any(|text| text.contains('\0')) => {
             return Err(Problem::of(Fault::IdMalformed, "the path has the character U+0000"));
         }
@@ -150,20 +157,21 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let key = if route.writes { Some(idempotency_key(&parts.headers)?) } else { None };
     let query = query(parts.uri.query().unwrap_or_default())?;
     let headers = parts.headers.clone();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let body = if route.body.is_none() || route.method == Method::Delete {
         serde_json::from_value(json!({})).map_err(|_| no_body())?
     } else {
         let Asked(body) = Asked::from_request(Request::from_parts(parts, body), &host).await?;
         body
     };
-    Ok(Call { host, bearer, path, query, body, key, headers })
+    Ok(Call { host, bearer, path, query, body, key, headers, peer })
 }
 
 fn no_body() -> Problem {
     Problem::of(Fault::Internal, "a route without a body takes nothing")
 }
 
-async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
+pub(crate) async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
     let facts: Map<_, _> = [("principal", principal), ("permission", permission)]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))
@@ -198,7 +206,6 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
 }
 
 /// For answers that carry bytes as they are.
-#[expect(dead_code, reason = "for exports")]
 pub(crate) fn bytes(media: &'static str, bytes: impl Into<Bytes>) -> Response {
     ([(axum::http::header::CONTENT_TYPE, HeaderValue::from_static(media))], bytes.into())
         .into_response()

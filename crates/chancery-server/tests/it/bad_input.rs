@@ -158,7 +158,7 @@ async fn a_refusal_is_told_with_its_code() {
 /// Every fault stands in the reference with its status.
 #[test]
 fn every_fault_is_described() {
-    let path = repo_path("docs/reference/lease-protocol.md");
+    let path = repo_path("docs/reference/http-api.md");
     let text = fs::read_to_string(path).expect("the reference");
     for fault in Fault::ALL {
         let row = format!("| `{}` | {} |", fault.name(), fault.status().as_u16());

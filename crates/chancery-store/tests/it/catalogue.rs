@@ -378,7 +378,7 @@ async fn every_table_of_evidence_can_be_read_whole() {
             .fetch_all(&mut admin)
             .await
             .expect("the tables of evidence");
-    assert_eq!(tables.len(), 41);
+    assert_eq!(tables.len(), 42);
     for table in tables {
         let (room, name) = table.split_once('.').expect("room.table");
         let columns = async |admin: &mut PgConnection, relation: String| -> BTreeSet<String> {

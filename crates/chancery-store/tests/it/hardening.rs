@@ -76,6 +76,8 @@ async fn watched(db: &TestDb, store: &Store) {
         admin.execute(statement).await.unwrap_or_else(|error| panic!("{statement}: {error}"));
     }
     store.fn_event_lag_record("chancery").await.expect("recorded");
+    // The event that was refused above is a problem, and a summary says so.
+    store.fn_summaries_run("chancery").await.expect("summaries");
 }
 
 /// A row in each table of the orchestrator. The database has a document and an executor.

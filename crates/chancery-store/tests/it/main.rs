@@ -1,5 +1,6 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
+mod access;
 mod approval;
 mod approval_by_hand;
 mod approval_use;
@@ -68,6 +69,7 @@ mod orchestrator_authority;
 mod orchestrator_races;
 mod orchestrator_world;
 mod outbox;
+mod problems;
 mod proposals;
 mod queue_audit;
 mod queue_by_hand;
@@ -88,6 +90,8 @@ mod session;
 mod shadowing;
 mod shipped;
 mod source;
+mod summaries;
 mod support;
 mod tables;
 mod tamper;
+mod timeline;

@@ -92,6 +92,7 @@ async fn every_table_of_evidence_is_looked_at() {
         "workflow.wait",
         "governance.proposal",
         "governance.iu_usage_evidence",
+        "governance.status_summary",
     ]);
     assert_eq!(tables, &known - &elsewhere);
 }

@@ -27,6 +27,7 @@ pub(crate) const HISTORY: &[&str] = &[
     "fsm.transition_log",
     "governance.issue_report",
     "governance.iu_usage_evidence",
+    "governance.status_summary",
     "identity.identity_log",
     "iu.dot_iu_command_run",
     "iu.iu_lifecycle_log",
@@ -115,6 +116,7 @@ pub(crate) const RULES: &[&str] = &[
     "identity.permission",
     "identity.principal",
     "identity.session",
+    "identity.sign_in_attempt", // what was wrong a while ago is forgotten
     "iu.dot_iu_command_catalog",
     "queue.heartbeat_class",
     "queue.queue_heartbeat",

@@ -43,6 +43,7 @@ async fn every_way_of_an_entry_replays() {
         "workflow.wait",
         "governance.proposal",
         "governance.iu_usage_evidence",
+        "governance.status_summary",
     ]);
     assert_eq!(tables, &known - &elsewhere, "every other table of evidence has rows here");
     for (table, rows) in &report.evidence {

@@ -1,0 +1,77 @@
+//! One row a route: what stands in its path, and what is behind its door.
+
+use serde_json::{Value, json};
+
+use super::world::World;
+
+/// What stands in a path.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Part {
+    /// An id with this prefix; what is there has this word.
+    Id(&'static str, &'static str),
+    /// A name; what is there has this word.
+    Name(&'static str),
+    /// A name of the test's own, which is there.
+    Fixed(&'static str),
+}
+
+/// How a route is asked, and what it answers to those who may.
+pub(crate) struct Row {
+    pub(crate) route: &'static str,
+    pub(crate) parts: Vec<(&'static str, Part)>,
+    pub(crate) query: &'static str,
+    pub(crate) body: fn(&World) -> Value,
+    /// To those who may, for what is not there.
+    pub(crate) missing: &'static [u16],
+    /// To those who may, for what is there.
+    pub(crate) there: &'static [u16],
+}
+
+impl Row {
+    fn part(mut self, name: &'static str, part: Part) -> Self {
+        self.parts.push((name, part));
+        self
+    }
+
+    fn id(self, name: &'static str, prefix: &'static str, word: &'static str) -> Self {
+        self.part(name, Part::Id(prefix, word))
+    }
+
+    fn query(self, query: &'static str) -> Self {
+        Self { query, ..self }
+    }
+
+    fn body(self, body: fn(&World) -> Value) -> Self {
+        Self { body, ..self }
+    }
+
+    fn missing(self, missing: &'static [u16]) -> Self {
+        Self { missing, ..self }
+    }
+
+    fn there(self, there: &'static [u16]) -> Self {
+        Self { there, ..self }
+    }
+}
+
+fn row(route: &'static str) -> Row {
+    Row { route, parts: Vec::new(), query: "", body: |_| json!({}), missing: &[404], there: &[200] }
+}
+
+/// Every row there is. A route without one fails the test.
+pub(crate) fn rows() -> Vec<Row> {
+    [access(), description()].into_iter().flatten().collect()
+}
+
+fn access() -> Vec<Row> {
+    vec![
+        // A wrong password is told as one, to everybody.
+        row("sign_in").body(|_| json!({ "name": "m-nobody", "password": "wrong" })).there(&[401]),
+        row("sign_out"),
+        row("me"),
+    ]
+}
+
+fn description() -> Vec<Row> {
+    vec![row("openapi"), row("docs"), row("docs_style")]
+}
