@@ -18,8 +18,10 @@ pub(super) struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Problems {
-    /// Only findings of this category; without it, how many there are of each and the newest of all.
+    /// The problems of this category; without it, how many there are of each.
     pub(super) category: Option<String>,
+    /// With category: what the page before gave as next.
+    pub(super) after: Option<String>,
 }
 
 /// What can be shown.
