@@ -114,22 +114,47 @@ impl Drop for Agent {
     }
 }
 
-struct Host(Child);
+struct Host {
+    child: Child,
+    url: String,
+}
 
-impl Drop for Host {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
+impl Host {
+    fn start(place: &Place) -> Self {
+        let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a host");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("its stdout");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let said: Value = serde_json::from_str(&line).expect("JSON");
+        Self { child, url: said["url"].as_str().expect("a URL").to_owned() }
+    }
+
+    /// The code of the refusal of a vote over HTTP.
+    fn vote(&self, token: &str, approval: &str, class: &str) -> Value {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let path = format!("{}/v1/approvals/apv_{}/votes", self.url, approval.replace('-', ""));
+        let request = agent
+            .post(path)
+            .header("authorization", format!("Bearer {token}"))
+            .header("idempotency-key", format!("vote-{class}"))
+            .header("content-type", "application/json");
+        let vote = json!({ "decision": "approve", "actor_class": class });
+        let mut answer = request.send(vote.to_string()).expect("an answer");
+        let text = answer.body_mut().read_to_string().expect("a body");
+        let body: Value = serde_json::from_str(&text).expect("JSON");
+        assert!(answer.status().as_u16() >= 400, "{body}");
+        body["code"].clone()
     }
 }
 
-fn host(place: &Place) -> Host {
-    let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a host");
-    let mut line = String::new();
-    let stdout = child.stdout.as_mut().expect("its stdout");
-    BufReader::new(stdout).read_line(&mut line).expect("a line");
-    Host(child)
+impl Drop for Host {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 /// Asks until the answer is there. The host brings it about.
@@ -185,7 +210,7 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     place.done(&["queue", "class", "put", "drafting", "--lease", "5m", "--description", "Drafts"]);
     let quick = ["--policy", "brisk", "--lease", "9s", "--description", "Reads"];
     place.done(&[&["queue", "class", "put", "quick"], &quick[..]].concat());
-    let _host = host(&place);
+    let host = Host::start(&place);
     let serve = ["--class", "drafting", "--class", "quick", "--as", "scribe"];
     let mut scribe = Agent::start(&place, &serve);
 
@@ -223,6 +248,8 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
         "asker",
     ]);
     let of_a_person = of_a_person.stdout.trim().to_owned();
+    let token = ["token", "new", "judge", "--label", "t", "--scope", "approval.vote"];
+    let token = place.json(&token)["secret"].as_str().expect("a token").to_owned();
     let before = place.fingerprint();
     for request in [&approval, &of_a_person] {
         for (agent, class) in
@@ -232,6 +259,11 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
             place.refused("RA010", &vote);
         }
     }
+    for class in ["reviewer", "sovereign"] {
+        assert_eq!(host.vote(&token, &approval, class), "RA010", "over HTTP");
+    }
+    let beyond = ["token", "new", "scribe", "--label", "t", "--scope", "approval.vote"];
+    place.run(&beyond).ends_with(3);
     place.refused("RA010", &["workflow", "approve", &id, "--as", "scribe"]);
     place.refused("RA010", &["workflow", "approve", &id, "--class", "reviewer", "--as", "judge"]);
     place.run(&["workflow", "merge", &id, "--as", "judge"]).ends_with(3);
