@@ -101,7 +101,7 @@ impl Store {
                         and exists (select from queue.v_job q where q.job_kind = 'workflow.' || o.run_kind and q.state in ('queued', 'retry_waiting')
                                        and q.scheduled_at is not null and q.executor_class = o.executor_class_ref and q.payload_json ->> 'run_id' = o.run_id::text))
                 and (not exists (select from workflow.v_workflow_step_permission v where v.step_def_id = o.step_def_id)
-                     or exists (select from workflow.v_workflow_step_permission v where v.step_def_id = o.step_def_id and me.classes ? v.actor_class))
+                     or workflow.fn_work_seen(o.run_kind, o.run_id, $1))
               order by o.held desc, o.last_transition_at, o.run_id limit $4",
         )
         .bind(principal)
@@ -121,8 +121,7 @@ impl Store {
         Ok(sqlx::query_scalar(
             "select s.step_run_id from workflow.v_step_run s
               where s.workflow_run_id = $2 and exists (select from workflow.v_workflow_step_permission v where v.step_def_id = s.step_def_id)
-                and not exists (select from workflow.v_workflow_step_permission v join identity.v_principal p on p.actor_classes ? v.actor_class
-                                 where v.step_def_id = s.step_def_id and p.name = $1 and p.active)",
+                and not workflow.fn_work_seen('step', s.step_run_id, $1)",
         )
         .bind(principal)
         .bind(run)

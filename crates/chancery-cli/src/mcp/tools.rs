@@ -18,8 +18,10 @@ pub(super) struct Nothing {}
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Problems {
-    /// Only findings of this category; without it, how many there are of each and the newest of all.
+    /// The problems of this category; without it, how many there are of each.
     pub(super) category: Option<String>,
+    /// With category: what the page before gave as next.
+    pub(super) after: Option<String>,
 }
 
 /// What can be shown.
@@ -360,6 +362,8 @@ pub(super) async fn call(server: &Server, params: Value) -> Result<Value, Fault>
         None | Some(Value::Null) => json!({}),
         Some(arguments) => arguments.clone(),
     };
+    // Who reads on asked for this much.
+    let is_part = name == "show" && !arguments["part"].is_null();
     let answer = match name {
         "what_can_i_do" => match taken::<Nothing>(arguments) {
             Ok(Nothing {}) => server.what_can_i_do().await,
@@ -388,6 +392,7 @@ pub(super) async fn call(server: &Server, params: Value) -> Result<Value, Fault>
         }
     };
     Ok(match answer {
+        Ok(answer) if is_part => told(answer, false),
         Ok(answer) => told(cut::shortened(answer), false),
         Err(failure) => told(failure.as_json(), true),
     })
@@ -402,6 +407,10 @@ async fn tried<T: DeserializeOwned>(
 
 /// What a tool was called with, strictly.
 fn taken<T: DeserializeOwned>(arguments: Value) -> Result<T, Failure> {
+    // A list would be read field by field.
+    if !arguments.is_object() {
+        return Err(Failure::Usage("arguments: an object is expected".to_owned()));
+    }
     if has_nul(&arguments) {
         return Err(Failure::Usage("a text of the arguments has a NUL character".to_owned()));
     }

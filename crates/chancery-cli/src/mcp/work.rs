@@ -23,8 +23,7 @@ impl Server {
     /// A step or task that the agent may see; what it may not see is not there.
     pub(super) async fn find(&self, id: Uuid) -> Result<WorkRow, Failure> {
         let work = engine::find(&self.store, &Step::Id(id)).await?;
-        let hidden = self.store.hidden_steps(&self.principal, work.workflow_run_id).await?;
-        if hidden.contains(&work.step_run_id) {
+        if !self.store.fn_work_seen(&work.run_kind, id, &self.principal).await? {
             return Err(self.refuse(Code::RW001, json!({ "kind": "step", "id": id })).await);
         }
         Ok(work)

@@ -114,22 +114,47 @@ impl Drop for Agent {
     }
 }
 
-struct Host(Child);
+struct Host {
+    child: Child,
+    url: String,
+}
 
-impl Drop for Host {
-    fn drop(&mut self) {
-        drop(self.0.kill());
-        drop(self.0.wait());
+impl Host {
+    fn start(place: &Place) -> Self {
+        let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
+        let mut child =
+            command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a host");
+        let mut line = String::new();
+        let stdout = child.stdout.as_mut().expect("its stdout");
+        BufReader::new(stdout).read_line(&mut line).expect("a line");
+        let said: Value = serde_json::from_str(&line).expect("JSON");
+        Self { child, url: said["url"].as_str().expect("a URL").to_owned() }
+    }
+
+    /// The code of the refusal of a vote over HTTP.
+    fn vote(&self, token: &str, approval: &str, class: &str) -> Value {
+        let agent: ureq::Agent =
+            ureq::Agent::config_builder().http_status_as_error(false).build().into();
+        let path = format!("{}/v1/approvals/apv_{}/votes", self.url, approval.replace('-', ""));
+        let request = agent
+            .post(path)
+            .header("authorization", format!("Bearer {token}"))
+            .header("idempotency-key", format!("vote-{class}"))
+            .header("content-type", "application/json");
+        let vote = json!({ "decision": "approve", "actor_class": class });
+        let mut answer = request.send(vote.to_string()).expect("an answer");
+        let text = answer.body_mut().read_to_string().expect("a body");
+        let body: Value = serde_json::from_str(&text).expect("JSON");
+        assert!(answer.status().as_u16() >= 400, "{body}");
+        body["code"].clone()
     }
 }
 
-fn host(place: &Place) -> Host {
-    let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("a host");
-    let mut line = String::new();
-    let stdout = child.stdout.as_mut().expect("its stdout");
-    BufReader::new(stdout).read_line(&mut line).expect("a line");
-    Host(child)
+impl Drop for Host {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
 }
 
 /// Asks until the answer is there. The host brings it about.
@@ -162,7 +187,7 @@ fn letter() -> Value {
             { "key": "sign", "title": { "en": "Sign it", "vi": "Ký" }, "pic": { "class": "pic_human" } },
             { "key": "secret", "title": { "en": "Between us", "vi": "Riêng" }, "pic": { "class": "sovereign" }, "visible_to": ["sovereign"] },
         ],
-        "relations": [{ "from": "write", "to": "proofread" }, { "from": "proofread", "to": "sign" }],
+        "relations": [{ "from": "write", "to": "proofread" }, { "from": "proofread", "to": "sign" }, { "from": "sign", "to": "secret" }],
     })
 }
 
@@ -185,7 +210,7 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     place.done(&["queue", "class", "put", "drafting", "--lease", "5m", "--description", "Drafts"]);
     let quick = ["--policy", "brisk", "--lease", "9s", "--description", "Reads"];
     place.done(&[&["queue", "class", "put", "quick"], &quick[..]].concat());
-    let _host = host(&place);
+    let host = Host::start(&place);
     let serve = ["--class", "drafting", "--class", "quick", "--as", "scribe"];
     let mut scribe = Agent::start(&place, &serve);
 
@@ -223,17 +248,22 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
         "asker",
     ]);
     let of_a_person = of_a_person.stdout.trim().to_owned();
+    let token = ["token", "new", "judge", "--label", "t", "--scope", "approval.vote"];
+    let token = place.json(&token)["secret"].as_str().expect("a token").to_owned();
     let before = place.fingerprint();
     for request in [&approval, &of_a_person] {
         for (agent, class) in
             [("scribe", "executor_worker"), ("judge", "reviewer"), ("judge", "sovereign")]
         {
-            for decision in ["--approve", "--reject", "--abstain"] {
-                let vote = ["approval", "vote", request, decision, "--class", class, "--as", agent];
-                place.refused("RA010", &vote);
-            }
+            let vote = ["approval", "vote", request, "--approve", "--class", class, "--as", agent];
+            place.refused("RA010", &vote);
         }
     }
+    for class in ["reviewer", "sovereign"] {
+        assert_eq!(host.vote(&token, &approval, class), "RA010", "over HTTP");
+    }
+    let beyond = ["token", "new", "scribe", "--label", "t", "--scope", "approval.vote"];
+    place.run(&beyond).ends_with(3);
     place.refused("RA010", &["workflow", "approve", &id, "--as", "scribe"]);
     place.refused("RA010", &["workflow", "approve", &id, "--class", "reviewer", "--as", "judge"]);
     place.run(&["workflow", "merge", &id, "--as", "judge"]).ends_with(3);
@@ -257,8 +287,12 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
         "what people do, and what one may not see, is not offered: {could_claim:?}"
     );
     assert_eq!(could_claim[0]["claim_with"], json!({ "class": "drafting" }));
-    let action = &could_claim[0]["actions"][0];
-    assert_eq!((&action["name"], &action["allowed"]), (&json!("step_claim"), &json!(true)));
+    let actions = could_claim[0]["actions"].as_array().expect("actions").clone();
+    let claim = actions.iter().find(|one| one["name"] == "step_claim").expect("a claim");
+    assert_eq!(
+        (&claim["allowed"], &claim["actor_class"]),
+        (&json!(true), &json!("executor_worker"))
+    );
     let write = could_claim[0]["id"].clone();
 
     // A claim is a lease and a signed move. Asked again it is the same; so it is after the server was killed.
@@ -307,7 +341,7 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     assert_eq!(scribe.done("complete", output.clone())["to"], "completed");
     let again = scribe.done("complete", output);
     assert_eq!((&again["replayed"], &again["to"]), (&json!(true), &json!("completed")));
-    scribe.refused("RE010", "complete", json!({ "id": write, "output": { "text": "Another" } }));
+    scribe.refused("RS012", "complete", json!({ "id": write, "output": { "text": "Another" } }));
 
     // A long text is cut, and read on without loss.
     let shown = scribe.done("show", json!({ "kind": "step", "id": write }));
@@ -395,11 +429,11 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
     let now = scribe.done("what_can_i_do", json!({}));
     assert_eq!(now["approvals_asked_for"].as_array().map(Vec::len), Some(2), "{now}");
     assert_eq!(now["proposals"][0]["proposal_id"], proposal["proposal_id"]);
-    assert_eq!(now["proposals"][0]["actions"][0]["name"], "submit");
+    let actions = now["proposals"][0]["actions"].as_array().expect("actions");
+    assert!(actions.iter().any(|one| one["name"] == "submit"), "{actions:?}");
 
     // Every signature is good for what stands in the log.
-    let proved = place.json(&["audit", "verify"]);
-    assert_eq!(proved["ok"], true, "{proved}");
+    place.done(&["audit", "verify"]);
 }
 
 /// SEC-2: what is no message, no tool or no argument is told so by what it is, and nothing changes.
