@@ -317,12 +317,13 @@ async fn an_entry_is_marked_shown_and_abandoned() {
     );
 
     // What a run drives is not given up by hand, and the list of what can be done says so in the same words.
-    let run = Uuid::now_v7();
+    let (run, entry) = (Uuid::now_v7(), Uuid::now_v7());
     let start = format!(
-        "select orchestrator.fn_orchestrate_start('{run}', 'ictr-20260914T080000Z-{run}', 'two', '{}', 'executor') ->> 'state'",
-        plain(&others[0])
+        "select orchestrator.fn_orchestrate_start('{run}', 'ictr-20260914T080000Z-{run}', 'two', '{entry}', 'executor') ->> 'state'"
     );
     assert_eq!(scene.db.text_as(Role::CutterExec, &start).await, "pending");
+    let driven = format!("update orchestrator.run set entry_id = '{}'", plain(&others[0]));
+    assert_eq!(scene.db.forge(&[&driven]).await, 1);
     let path = format!("/v1/entries/{}", others[0]);
     let driven = sofia.get(&path).await;
     let actions = driven.is(200).body["actions"].as_array().expect("actions").clone();
