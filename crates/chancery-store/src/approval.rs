@@ -28,7 +28,7 @@ macro_rules! approval {
 
 mod pages;
 
-pub use pages::{ApprovalPage, VoteAction};
+pub use pages::ApprovalPage;
 
 /// A request that is to be made.
 #[derive(Debug, Clone)]

@@ -22,8 +22,8 @@ begin
     end if;
     v_actions := v_actions || (
       select jsonb_agg(jsonb_build_object(
-               'name', 'vote', 'label', d, 'to', null, 'actor_class', v_class, 'allowed', v_problems = '[]', 'problems', v_problems, 'needs', '[]'::jsonb) order by n)
-        from unnest('{approve,reject,abstain}'::text[]) with ordinality x (d, n));
+               'name', 'vote', 'label', d, 'to', t, 'actor_class', v_class, 'allowed', v_problems = '[]', 'problems', v_problems, 'needs', '[]'::jsonb) order by n)
+        from unnest('{approve,reject,abstain}'::text[], '{approved,rejected,pending}'::text[]) with ordinality x (d, t, n));
   end loop;
   return v_actions;
 end

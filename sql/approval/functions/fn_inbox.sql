@@ -37,14 +37,15 @@ begin
       if v_row.subject_kind = 'orchestrator_run' and exists (select from orchestrator.run o where o.run_name = v_row.subject_ref) then
         -- A gate is passed by a document, a vote and a decision at once, behind the login of the reviewers.
         v_action := jsonb_build_object(
-          'name', 'approve', 'label', 'approve', 'to', null, 'actor_class', 'sovereign', 'allowed', false, 'needs', '[]'::jsonb,
-          'problems', internal.problem('RI004', jsonb_build_object('login', session_user, 'actor_class', 'review_authority')),
-          'run', format('cutter orchestrate approve --run-id %s --as %s', v_row.subject_ref, p_reader));
+          'name', 'approve', 'label', 'approve', 'to', 'approved', 'actor_class', 'sovereign', 'allowed', false, 'needs', '[]'::jsonb,
+          'problems', internal.problem('RI004', jsonb_build_object(
+            'login', session_user, 'actor_class', 'review_authority',
+            'run', format('cutter orchestrate approve --run-id %s --as %s', v_row.subject_ref, p_reader))));
         v_item := v_item || jsonb_build_object('kind', 'gate', 'action', v_action);
         if 'sovereign' = any (v_classes) then
           v_mine := v_mine || v_item;
         else
-          v_others := v_others || jsonb_set(v_item, '{action}', v_action - 'run' || jsonb_build_object(
+          v_others := v_others || jsonb_set(v_item, '{action}', v_action || jsonb_build_object(
             'problems', internal.problem('RI003', jsonb_build_object('principal', p_reader, 'actor_class', 'sovereign'))));
         end if;
         continue;
@@ -112,7 +113,7 @@ begin
         'kind', 'wait', 'id', v_row.wait_id, 'title', v_row.name_en, 'title_vi', v_row.name_vi, 'about', v_row.workflow,
         'workflow_run_id', v_row.workflow_run_id, 'since', to_char(v_row.issued_at at time zone 'UTC', v_time),
         'deadline', to_char(coalesce(v_row.until, v_row.deadline) at time zone 'UTC', v_time),
-        'action', jsonb_build_object('name', 'answer', 'label', 'answer', 'to', null, 'actor_class', v_class, 'allowed', true, 'problems', '[]'::jsonb,
+        'action', jsonb_build_object('name', 'answer', 'label', 'answer', 'to', 'in_progress', 'actor_class', v_class, 'allowed', true, 'problems', '[]'::jsonb,
                                      'needs', '[]'::jsonb));
     end loop;
   end if;

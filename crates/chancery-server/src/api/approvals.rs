@@ -11,14 +11,14 @@ use chancery_api::{Nothing, Page};
 use chancery_engine::Error;
 use chancery_engine::approval::{self as engine, Missing, NewRequest, VOTING_CLASSES};
 use chancery_engine::identity::acting_class;
+use chancery_model::refusal::Code;
 use chancery_store::approval::{ApprovalPage, ApprovalReport};
-use chancery_store::page::After;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::page::{after_time, limit, page, told};
-use super::refusal::refused_for;
+use super::refusal::{refused, refused_for};
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
@@ -43,7 +43,7 @@ async fn list(call: Call<ApprovalsQuery, Nothing>) -> Result<Answered<Page<Appro
         limit: limit + 1,
     };
     let rows = call.store().approvals_page(&asked).await?;
-    Ok(page(rows, limit, |row| After { at: row.requested_at.clone(), id: row.approval_id })?.into())
+    Ok(page(rows, limit, |row| (row.requested_at.clone(), row.approval_id))?.into())
 }
 
 async fn request(call: Call<Nothing, NewApproval>) -> Result<Answered<Standing>, Problem> {
@@ -60,8 +60,9 @@ async fn request(call: Call<Nothing, NewApproval>) -> Result<Answered<Standing>,
     };
     // The key names the request, so the same key can never ask twice.
     let name = json!(["approval_request", call.reader(), call.key()]).to_string();
+    let id = Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes());
     let new = NewRequest {
-        approval_id: Some(Uuid::new_v5(&Uuid::NAMESPACE_OID, name.as_bytes())),
+        approval_id: Some(id),
         kind: body.kind,
         subject_ref: body.subject_ref,
         subject_digest,
@@ -70,8 +71,13 @@ async fn request(call: Call<Nothing, NewApproval>) -> Result<Answered<Standing>,
         facts: Value::Object(body.facts),
         expires_in: Duration::from_secs(body.expires_in_seconds.into()),
     };
-    let report = engine::request(call.store(), &actor, &class, &new).await?;
-    standing(&report)
+    match engine::request(call.store(), &actor, &class, &new).await {
+        // Nobody is asked to sign what would be refused: the key stands for another request.
+        Err(Error::Unsigned { .. }) if call.store().approval(id).await?.is_some() => {
+            Err(refused(call.store(), Code::RA008, json!({ "approval_id": id })).await)
+        }
+        made => standing(&made?),
+    }
 }
 
 async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<ApprovalShown>, Problem> {

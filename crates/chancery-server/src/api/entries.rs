@@ -12,8 +12,7 @@ use chancery_api::{Nothing, Page};
 use chancery_engine::cutter::{self as engine, AbandonRequest, MarkRequest};
 use chancery_store::cutter::{EntryDetail, EntryPage};
 use chancery_store::fsm::WayOn;
-use chancery_store::page::After;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::page::{after_time, limit, page, told};
 use super::{Answered, Call, Routes};
@@ -33,7 +32,7 @@ async fn list(call: Call<EntriesQuery, Nothing>) -> Result<Answered<Page<Entry>>
         limit: limit + 1,
     };
     let rows = call.store().entries_page(&asked).await?;
-    Ok(page(rows, limit, |row| After { at: row.emitted_at.clone(), id: row.entry_id })?.into())
+    Ok(page(rows, limit, |row| (row.emitted_at.clone(), row.entry_id))?.into())
 }
 
 async fn mark(call: Call<Nothing, NewEntry>) -> Result<Answered<EntryMoved>, Problem> {
@@ -121,15 +120,13 @@ fn stages(detail: &EntryDetail) -> Vec<Stage> {
 
 /// The rules on the ways that lead on from here, as the actions found them.
 fn guards(ways: &[WayOn], actions: &[Action]) -> Vec<Guard> {
-    let named = |problems: &[Map<String, Value>], guard: &str| {
-        problems.iter().find(|problem| problem.get("guard").is_some_and(|it| it == guard)).cloned()
+    let named = |problems: &[Value], guard: &str| {
+        problems.iter().find(|problem| problem["guard"] == guard).cloned()
     };
     let mut known = BTreeSet::new();
     let mut guards = Vec::new();
     for way in ways {
-        let action = actions
-            .iter()
-            .find(|a| a.to.as_ref() == Some(&way.to) && a.actor_class == way.actor_class);
+        let action = actions.iter().find(|a| a.to == way.to && a.actor_class == way.actor_class);
         let Some(action) = action else { continue };
         for guard in way.guards.as_deref().unwrap_or_default().split('+').filter(|g| !g.is_empty())
         {

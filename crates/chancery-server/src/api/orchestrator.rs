@@ -10,9 +10,8 @@ use chancery_api::{Nothing, Page};
 use chancery_engine::kb;
 use chancery_engine::orchestrator::{self as engine, Phase, STATES, Stop, question};
 use chancery_model::refusal::Code;
-use chancery_store::Store;
 use chancery_store::orchestrator::{RunMove, RunRow};
-use chancery_store::page::After;
+use chancery_store::{Role, Store};
 use serde_json::{Value, json};
 
 use super::page::{after_time, limit, page, told};
@@ -33,7 +32,7 @@ async fn list(
     let (document, state) = (document.as_deref(), state.as_deref());
     let runs =
         call.store().orchestrator_runs_page(document, state, after.as_ref(), limit + 1).await?;
-    Ok(page(runs, limit, |run| After { at: run.created_at.clone(), id: run.run_id })?.into())
+    Ok(page(runs, limit, |run| (run.created_at.clone(), run.run_id))?.into())
 }
 
 async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<OrchestratorRunShown>, Problem> {
@@ -45,7 +44,7 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<OrchestratorRunSh
     let mut actions: Vec<Action> = told(actions)?;
     let question = asked(call.store(), &run).await?;
     if question.is_some() {
-        actions.push(approval(&run, call.reader()).await?);
+        actions.push(approval(&run, call.reader()));
     }
     let shown = OrchestratorRunShown {
         run: told(&run)?,
@@ -72,17 +71,27 @@ async fn asked(store: &Store, run: &RunRow) -> Result<Option<Question>, Problem>
 
 /// A gate is passed by a document, a vote and a decision in one transaction, behind the login of the reviewers. This server does not
 /// have that login, so it can say what to run and nothing more.
-async fn approval(run: &RunRow, reader: &str) -> Result<Action, Problem> {
+fn approval(run: &RunRow, reader: &str) -> Action {
     let code = Code::RI004;
-    told(json!({
-        "name": "approve", "label": "approve", "actor_class": "sovereign", "allowed": false, "needs": [],
-        "problems": [{ "code": code, "problem": code.problem(), "login": "chancery_app", "actor_class": "review_authority" }],
-        "run": command(run, reader),
-    }))
+    let mut problem = refusal_of_gate(run, reader);
+    problem["code"] = json!(code);
+    problem["problem"] = json!(code.problem());
+    Action {
+        name: "approve".to_owned(),
+        label: "approve".to_owned(),
+        to: "approved".to_owned(),
+        actor_class: "sovereign".to_owned(),
+        allowed: false,
+        problems: vec![problem],
+        needs: Vec::new(),
+    }
 }
 
-fn command(run: &RunRow, reader: &str) -> String {
-    format!("cutter orchestrate approve --run-id {} --as {reader}", run.run_name)
+fn refusal_of_gate(run: &RunRow, reader: &str) -> Value {
+    json!({
+        "login": Role::App.name(), "actor_class": "review_authority",
+        "run": format!("cutter orchestrate approve --run-id {} --as {reader}", run.run_name),
+    })
 }
 
 fn milestones(run: &RunRow, moves: &[RunMove]) -> Vec<Milestone> {
@@ -156,9 +165,7 @@ async fn stop(call: Call<Nothing, StopRun>) -> Result<Answered<Stopped>, Problem
 
 async fn approve(call: Call<Nothing, Nothing>) -> Result<Answered<Nothing>, Problem> {
     let run = find(&call).await?;
-    let facts = json!({
-        "login": "chancery_app", "actor_class": "review_authority", "run": command(&run, call.reader()),
-    });
+    let facts = refusal_of_gate(&run, call.reader());
     Err(refused(call.store(), Code::RI004, facts).await)
 }
 

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use uuid::Uuid;
 
 use crate::problem::{Fault, Problem};
 
@@ -38,14 +39,13 @@ pub(crate) fn after<T: DeserializeOwned>(cursor: Option<&str>) -> Result<Option<
 
 /// The same where rows are sorted by time and id.
 pub(crate) fn after_time(cursor: Option<&str>) -> Result<Option<After>, Problem> {
-    let Some(mut key) = after::<After>(cursor)? else { return Ok(None) };
-    let at: Timestamp = key.at.parse().map_err(|_| malformed())?;
+    let Some((at, id)) = after::<(String, Uuid)>(cursor)? else { return Ok(None) };
+    let at: Timestamp = at.parse().map_err(|_| malformed())?;
     // PostgreSQL reads no years before Christ in this form.
     if at < Timestamp::UNIX_EPOCH {
         return Err(malformed());
     }
-    key.at = at.to_string();
-    Ok(Some(key))
+    Ok(Some(After { at: at.to_string(), id }))
 }
 
 /// PostgreSQL keeps no such text.
@@ -90,13 +90,14 @@ mod tests {
 
     #[test]
     fn a_cursor_is_what_a_page_gave_or_refused() {
-        let row = After { at: "2026-01-02T03:04:05.678901Z".to_owned(), id: uuid::Uuid::nil() };
+        let row = ("2026-01-02T03:04:05.678901Z".to_owned(), Uuid::nil());
         let two = vec![row.clone(), row.clone()];
-        let first: Page<After> = page(two, 1, Clone::clone).expect("a page");
-        assert_eq!(first.items, [row.clone()]);
+        let first: Page<(String, Uuid)> = page(two, 1, Clone::clone).expect("a page");
+        assert_eq!(first.items, std::slice::from_ref(&row));
         let next = first.next.expect("there is more");
-        assert_eq!(after_time(Some(&next)).expect("a cursor"), Some(row.clone()));
-        let last: Page<After> = page(vec![row], 1, Clone::clone).expect("a page");
+        let after = after_time(Some(&next)).expect("a cursor").expect("a place");
+        assert_eq!((after.at, after.id), row);
+        let last: Page<(String, Uuid)> = page(vec![row], 1, Clone::clone).expect("a page");
         assert_eq!(last.next, None);
         let text = |json: &str| BASE64_URL_SAFE_NO_PAD.encode(json);
         for wrong in [
@@ -105,15 +106,13 @@ mod tests {
             "%",
             &text("{}"),
             &text("null"),
-            &text(r#"{"at":"now","id":"00000000-0000-0000-0000-000000000000"}"#),
-            &text(
-                r#"{"at":"-000001-01-01T00:00:00Z","id":"00000000-0000-0000-0000-000000000000"}"#,
-            ),
-            &text(r#"{"at":"2026-01-02T03:04:05Z","id":"1; drop table x"}"#),
+            &text(r#"["now","00000000-0000-0000-0000-000000000000"]"#),
+            &text(r#"["-000001-01-01T00:00:00Z","00000000-0000-0000-0000-000000000000"]"#),
+            &text(r#"["2026-01-02T03:04:05Z","1; drop table x"]"#),
         ] {
             assert!(after_time(Some(wrong)).is_err(), "{wrong}");
         }
-        assert!(after::<String>(Some(&text(r#""a\u0000""#))).is_err());
+        assert!(super::after::<String>(Some(&text(r#""a\u0000""#))).is_err());
         assert!(limit(Some(0)).is_err() && limit(Some(501)).is_err());
         assert_eq!(limit(None).expect("the usual"), 50);
     }

@@ -10,7 +10,6 @@ use chancery_engine::run::{self as engine, Actor, Birth, Request};
 use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::fsm::{RunFilter, RunRow};
-use chancery_store::page::After;
 use serde_json::{Map, Value, json};
 use uuid::Uuid;
 
@@ -39,7 +38,7 @@ async fn list(call: Call<RunsQuery, Nothing>) -> Result<Answered<Page<Run>>, Pro
         limit: limit + 1,
     };
     let runs = call.store().runs_page(&filter).await?;
-    Ok(page(runs, limit, |run| After { at: run.created_at.clone(), id: run.run_id })?.into())
+    Ok(page(runs, limit, |run| (run.created_at.clone(), run.run_id))?.into())
 }
 
 async fn start(call: Call<Nothing, NewRun>) -> Result<Answered<Moved>, Problem> {

@@ -16,8 +16,7 @@ use crate::scene::{Answer, Scene};
 
 /// A person at the API.
 pub(crate) struct Person<'a> {
-    pub(crate) scene: &'a Scene,
-    pub(crate) name: String,
+    scene: &'a Scene,
     token: String,
     key: SigningKey,
     key_id: Uuid,
@@ -61,7 +60,7 @@ impl<'a> Person<'a> {
             acted_by: None,
         };
         operator.fn_token_issue(&new).await.expect("a token");
-        Self { scene, name: name.to_owned(), token, key, key_id }
+        Self { scene, token, key, key_id }
     }
 
     pub(crate) async fn raw(

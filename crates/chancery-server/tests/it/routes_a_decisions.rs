@@ -99,7 +99,7 @@ async fn an_approval_is_asked_for_and_voted_on() {
 
     let can =
         |person: &'static str| format!("/v1/approvals?mine=can_decide&state=pending&kind={person}");
-    assert_eq!(column(&sofia.all(&can("run_transition"), 5).await, "approval_id"), [id.clone()]);
+    assert_eq!(column(&sofia.all(&can("run_transition"), 5).await, "approval_id"), [id.as_str()]);
     assert_eq!(ann.all(&can("run_transition"), 5).await.len(), 0);
     let voted = sofia.change(&votes, "v1", &approve, Some(&signature)).await;
     assert_eq!(
@@ -168,7 +168,7 @@ async fn the_inbox_holds_what_waits_for_its_reader() {
         "{anns}"
     );
     assert_eq!(anns["waiting"][0]["action"]["name"], "step_claim");
-    assert_eq!(anns["waiting"][0]["title_vi"].as_str().is_some(), true);
+    assert!(anns["waiting"][0]["title_vi"].is_string());
     assert_eq!((&anns["waiting_count"], &anns["not_mine_count"]), (&json!(2), &json!(1)));
     let not_hers = &anns["not_mine"][0];
     assert_eq!((&not_hers["id"], &not_hers["action"]["allowed"]), (&approval, &json!(false)));
@@ -222,6 +222,7 @@ async fn document(person: &Person<'_>, name: &str) {
 async fn an_entry_is_marked_shown_and_abandoned() {
     let scene = Scene::new().await;
     machines(&scene).await;
+    scene.db.service("executor", &["executor_dot991"]).await;
     let ann = Person::new(&scene, "ann", &["pic_human"]).await;
     let sofia = Person::new(&scene, "sofia", &["sovereign"]).await;
     for name in ["one", "two", "three"] {
@@ -248,15 +249,16 @@ async fn an_entry_is_marked_shown_and_abandoned() {
     );
     let (other, _) = ann.signed("/v1/entries", "k1", &json!({ "document_id": "two" })).await;
     other.is_refusal(409, "RC015");
-    // The same key of somebody else is another request.
+    let mut others = Vec::new();
     for (n, name) in ["two", "three"].into_iter().enumerate() {
         let body = json!({ "document_id": name, "depends_on": [id] });
-        ann.signed("/v1/entries", &format!("m{n}"), &body).await.0.is(201);
+        let (marked, _) = ann.signed("/v1/entries", &format!("m{n}"), &body).await;
+        others.push(marked.is(201).body["entry_id"].as_str().expect("an id").to_owned());
     }
     assert_eq!(ann.all("/v1/entries", 1).await.len(), 3);
     assert_eq!(
         column(&ann.all("/v1/entries?document=one&status=marked", 2).await, "entry_id"),
-        [id.clone()]
+        [id.as_str()]
     );
 
     let path = format!("/v1/entries/{id}");
@@ -313,6 +315,22 @@ async fn an_entry_is_marked_shown_and_abandoned() {
         column(sofia.get(&path).await.body["history"].as_array().expect("moves"), "to"),
         ["marked", "abandoned"]
     );
+
+    // What a run drives is not given up by hand, and the list of what can be done says so in the same words.
+    let (run, entry) = (Uuid::now_v7(), Uuid::now_v7());
+    let start = format!(
+        "select orchestrator.fn_orchestrate_start('{run}', 'ictr-20260914T080000Z-{run}', 'two', '{entry}', 'executor') ->> 'state'"
+    );
+    assert_eq!(scene.db.text_as(Role::CutterExec, &start).await, "pending");
+    let driven = format!("update orchestrator.run set entry_id = '{}'", plain(&others[0]));
+    assert_eq!(scene.db.forge(&[&driven]).await, 1);
+    let path = format!("/v1/entries/{}", others[0]);
+    let driven = sofia.get(&path).await;
+    let actions = driven.is(200).body["actions"].as_array().expect("actions").clone();
+    let abandon = actions.iter().find(|action| action["name"] == "abandon").expect("abandon");
+    assert_eq!(abandon["problems"][0]["code"], "RO010");
+    let (refused, _) = sofia.signed(&format!("{path}/abandon"), "x2", &reason).await;
+    assert_eq!(refused.is_refusal(409, "RO010").body["problems"][0], abandon["problems"][0]);
 }
 
 /// ORC-1, ORC-4: a run is shown with its fourteen states and stopped by a signature; its gates stay behind the login of the reviewers,
@@ -384,7 +402,10 @@ async fn a_run_of_the_orchestrator_is_shown_and_stopped() {
     let all = shown.body["actions"].as_array().expect("actions");
     let approve = all.iter().find(|action| action["name"] == "approve").expect("the gate");
     let command = format!("cutter orchestrate approve --run-id {name} --as sofia");
-    assert_eq!((&approve["allowed"], &approve["run"]), (&json!(false), &json!(command)));
+    assert_eq!(
+        (&approve["allowed"], &approve["problems"][0]["run"]),
+        (&json!(false), &json!(command))
+    );
     let before = scene.db.fingerprint().await;
     let refused = sofia.send("POST", &format!("{path}/approve"), &[], &json!({})).await;
     assert_eq!(refused.is_refusal(403, "RI004").body["problems"][0]["run"], command.as_str());
@@ -401,7 +422,7 @@ async fn a_run_of_the_orchestrator_is_shown_and_stopped() {
     let gates: Vec<&Value> = waiting.iter().filter(|item| item["kind"] == "gate").collect();
     assert_eq!((gates.len(), waiting.len()), (1, 2), "{waiting:?}");
     assert_eq!(
-        (&gates[0]["action"]["run"], &gates[0]["action"]["allowed"]),
+        (&gates[0]["action"]["problems"][0]["run"], &gates[0]["action"]["allowed"]),
         (&json!(command), &json!(false))
     );
 }

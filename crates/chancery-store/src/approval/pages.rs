@@ -1,28 +1,13 @@
 //! Requests for approval in pages, and what waits for somebody.
 
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
 use super::ApprovalRow;
+use crate::access::Action;
 use crate::fsm::{ISO, decode};
 use crate::page::After;
 use crate::{Error, Store};
-
-/// A vote that somebody could cast.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct VoteAction {
-    pub name: String,
-    /// `approve`, `reject` or `abstain`.
-    pub label: String,
-    pub to: Option<String>,
-    pub actor_class: String,
-    pub allowed: bool,
-    /// What stands against it.
-    pub problems: Vec<Value>,
-    /// What the caller still has to bring.
-    pub needs: Vec<Value>,
-}
 
 /// Which requests.
 #[derive(Debug, Clone, Default)]
@@ -72,7 +57,7 @@ impl Store {
         &self,
         approval_id: Uuid,
         reader: &str,
-    ) -> Result<Vec<VoteAction>, Error> {
+    ) -> Result<Vec<Action>, Error> {
         let actions: Value = sqlx::query_scalar("select approval.fn_approval_actions($1, $2)")
             .bind(approval_id)
             .bind(reader)

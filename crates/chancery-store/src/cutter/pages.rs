@@ -5,7 +5,7 @@ use uuid::Uuid;
 
 use super::EntryRow;
 use crate::access::Action;
-use crate::fsm::{ISO, decode};
+use crate::fsm::decode;
 use crate::page::After;
 use crate::{Error, Store};
 
@@ -24,24 +24,21 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn entries_page(&self, page: &EntryPage) -> Result<Vec<EntryRow>, Error> {
-        let rows: Vec<Value> = sqlx::query_scalar(
-            "select to_jsonb(e) - 'facet' - 'head_hash' - 'row_digest' || jsonb_build_object(
-                      'payload', e.payload::jsonb, 'emitted_at', to_char(e.emitted_at at time zone 'UTC', $1),
-                      'last_transition_at', to_char(e.last_transition_at at time zone 'UTC', $1))
-               from cutter_governance.v_decision_backlog_entry e
-              where ($2::text is null or e.status = $2) and ($3::text is null or e.document_id = $3)
-                and ($4::text is null or (e.emitted_at, e.entry_id) < ($4::text::timestamptz, $5))
-              order by e.emitted_at desc, e.entry_id desc limit $6",
+        let filters = [page.status.as_deref(), page.document_id.as_deref()];
+        self.paged(
+            r#"select to_jsonb(e) - 'facet' - 'head_hash' - 'row_digest' || jsonb_build_object(
+                      'payload', e.payload::jsonb,
+                      'emitted_at', to_char(e.emitted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'),
+                      'last_transition_at', to_char(e.last_transition_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'))
+                 from cutter_governance.v_decision_backlog_entry e
+                where ($1::text is null or e.status = $1) and ($2::text is null or e.document_id = $2)
+                  and ($3::text is null or (e.emitted_at, e.entry_id) < ($3::text::timestamptz, $4))
+                order by e.emitted_at desc, e.entry_id desc limit $5"#,
+            filters,
+            page.after.as_ref(),
+            page.limit,
         )
-        .bind(ISO)
-        .bind(&page.status)
-        .bind(&page.document_id)
-        .bind(page.after.as_ref().map(|after| &after.at))
-        .bind(page.after.as_ref().map(|after| after.id))
-        .bind(page.limit)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.into_iter().map(decode).collect()
+        .await
     }
 
     /// The keys of the moves of a request.
