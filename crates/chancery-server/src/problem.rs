@@ -237,6 +237,7 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RS018
         | Code::RA002
         | Code::RB002
+        | Code::RB019
         | Code::RI028
         | Code::RI050 => StatusCode::NOT_FOUND,
         Code::RE009

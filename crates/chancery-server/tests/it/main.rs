@@ -2,6 +2,10 @@
 
 mod bad_input;
 mod leases;
+mod person;
 mod probes;
+mod routes_b;
+mod routes_b_queue;
+mod routes_b_work;
 mod scene;
 mod work;
