@@ -261,6 +261,7 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RB002
         | Code::RC001
         | Code::RO001
+        | Code::RB019
         | Code::RI028
         | Code::RI050 => StatusCode::NOT_FOUND,
         Code::RE009
