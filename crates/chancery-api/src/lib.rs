@@ -3,6 +3,7 @@
 pub mod access;
 pub mod description;
 pub mod id;
+pub mod leases;
 pub mod openapi;
 pub mod page;
 pub mod problem;

@@ -50,6 +50,9 @@ pub enum Shape {
     Style,
 }
 
+/// No body is larger, unless its route says so.
+pub const MOST_BYTES: usize = 1024 * 1024;
+
 /// A kind of thing that has a schema.
 pub type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
@@ -71,6 +74,8 @@ pub struct Route {
     /// The status of a yes.
     pub status: u16,
     pub shape: Shape,
+    /// The largest body.
+    pub most_bytes: usize,
     pub query: Option<SchemaOf>,
     pub body: Option<SchemaOf>,
     pub answer: Option<SchemaOf>,
@@ -110,6 +115,7 @@ const fn plain(
         signed: false,
         status: 200,
         shape: Shape::Json,
+        most_bytes: MOST_BYTES,
         query: None,
         body: None,
         answer: None,
@@ -163,6 +169,12 @@ impl<Q, B, A> Endpoint<Q, B, A> {
     /// What a principal signs.
     pub const fn signed(mut self) -> Self {
         self.route.signed = true;
+        self
+    }
+
+    /// A body of another size at most.
+    pub const fn at_most(mut self, bytes: usize) -> Self {
+        self.route.most_bytes = bytes;
         self
     }
 
