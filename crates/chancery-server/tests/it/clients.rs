@@ -3,25 +3,13 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use axum::serve;
 use chancery_client::{Client, Error, Worker};
-use chancery_server::router;
 use chancery_testkit::flows::Flow;
 use chancery_testkit::repo_path;
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
 use uuid::Uuid;
 
-use crate::scene::Scene;
-
-/// The server, at its address.
-async fn listening(scene: &Scene) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a place");
-    let address = listener.local_addr().expect("its address");
-    let routes = router(scene.host.clone());
-    tokio::spawn(async move { serve(listener, routes).await });
-    format!("http://{address}")
-}
+use crate::scene::{Scene, listening};
 
 /// A step of the class `noop` that gives a number.
 async fn step(scene: &Scene, name: &str, flow: &Flow) -> Uuid {

@@ -6,4 +6,5 @@ mod leases;
 mod matrix;
 mod probes;
 mod scene;
+mod schemathesis;
 mod work;

@@ -2,7 +2,7 @@
 //! from `identity.class_permission`; a route without a row fails.
 
 mod rows;
-mod world;
+pub(crate) mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
 

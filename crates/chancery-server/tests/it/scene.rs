@@ -14,6 +14,7 @@ use chancery_store::{Role, Store};
 use chancery_testkit::{TestDb, repo_path};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
 use uuid::Uuid;
@@ -135,4 +136,13 @@ impl Answer {
         assert_eq!(self.status.as_u16(), status, "{self:?}");
         self
     }
+}
+
+/// The server, at its address.
+pub(crate) async fn listening(scene: &Scene) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a place");
+    let address = listener.local_addr().expect("its address");
+    let routes = router(scene.host.clone());
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    format!("http://{address}")
 }
