@@ -38,6 +38,7 @@ grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
 grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
+grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
 grant select, insert, update (revoked_at, revoke_reason) on identity.api_token to chancery_definer;
 grant select, insert on identity.oidc_link to chancery_definer;
@@ -237,6 +238,9 @@ grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;
 grant execute on function approval.fn_approval_vote(uuid, uuid, text, text, text, text, uuid, bigint, text, bytea) to chancery_app, cutter_review;
+-- What can be done, for pages and programs.
+grant execute on function approval.fn_approval_actions(uuid, text), approval.fn_inbox(text, integer),
+  cutter_governance.fn_entry_actions(uuid, text) to chancery_app;
 grant execute on function fsm.fn_transition_activate(text, uuid, text, text) to chancery_app;
 grant execute on function kb.fn_kb_put(text, text, text, integer, text, text), kb.fn_kb_sign(uuid, text, integer, text, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
@@ -329,7 +333,7 @@ grant execute on function
   to chancery_app;
 grant execute on function
   identity.fn_password_set(text, bytea, bytea, integer, integer, integer, bytea, text),
-  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, text), identity.fn_token_revoke(uuid, text, text)
+  identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, uuid, text), identity.fn_token_revoke(uuid, text, text)
   to chancery_app, chancery_migrator;
 grant execute on function identity.fn_oidc_link(text, text, text, text), identity.fn_key_request_settle(uuid, boolean, text) to chancery_migrator;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;

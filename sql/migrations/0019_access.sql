@@ -101,13 +101,10 @@ create table identity.credential (
   lanes integer not null,
   set_at timestamptz not null,
   set_by text,
-  failures integer not null default 0,
-  failing_since timestamptz,
   constraint credential_salt_is_16_bytes check (octet_length(salt) = 16),
   constraint credential_hash_is_32_bytes check (octet_length(hash) = 32),
   -- OWASP's least for argon2id.
-  constraint credential_is_costly check (memory_kib between 19456 and 1048576 and passes between 2 and 16 and lanes between 1 and 4),
-  constraint credential_failing_since_the_first check ((failures = 0) = (failing_since is null))
+  constraint credential_is_costly check (memory_kib between 19456 and 1048576 and passes between 2 and 16 and lanes between 1 and 4)
 );
 comment on table identity.credential is 'Passwords of people, as argon2id with a salt of each. No hash leaves the database: the server sends what it computed.';
 
@@ -118,6 +115,16 @@ create table identity.decoy (
 );
 insert into identity.decoy (salt) values (sha256(decode(replace(gen_random_uuid()::text || gen_random_uuid()::text, '-', ''), 'hex')));
 comment on table identity.decoy is 'What salts are made of for names that nobody has: asking for one does not tell whether there is such a name.';
+
+create table identity.sign_in_attempt (
+  name_sha256 bytea primary key,
+  failures integer not null,
+  failing_since timestamptz not null,
+  constraint sign_in_attempt_digest_is_sha256 check (octet_length(name_sha256) = 32),
+  constraint sign_in_attempt_failed check (failures > 0)
+);
+create index sign_in_attempt_since_idx on identity.sign_in_attempt (failing_since);
+comment on table identity.sign_in_attempt is 'Wrong passwords by name, whether somebody has the name or not, as its digest: people type passwords where a name belongs.';
 
 create table identity.session (
   session_id uuid primary key,
@@ -185,3 +192,8 @@ insert into config.dot_config (key, value, description) values
   ('sign_in.window_minutes', '15', 'The window in which wrong passwords are counted.'),
   ('api_token.longest_days', '366', 'No token lives longer.'),
   ('api.requests_per_minute', '6000', 'So many requests one principal may send in a minute; the server holds to it.');
+
+-- The decoy is not carried: a new database has its own.
+update config.dot_config
+   set value = value || '["identity.credential","identity.sign_in_attempt","identity.session","identity.api_token","identity.oidc_link","identity.key_request"]'
+ where key = 'orchestrator.backup.tables';

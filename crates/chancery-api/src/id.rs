@@ -114,6 +114,20 @@ ids! {
     OrchestratorRunId "orc"
     /// An information unit.
     UnitId "unt"
+    /// A version of a unit.
+    UnitVersionId "unv"
+    /// A version of a source document.
+    SourceVersionId "src"
+    /// A signature under a document or in a lane.
+    SignatureId "sig"
+    /// A decision on a request to cut.
+    DecisionId "dec"
+    /// A manifest of units.
+    ManifestId "mnf"
+    /// What a cut wrote.
+    ChangeSetId "cst"
+    /// A verdict on a cut.
+    VerifyResultId "vrs"
     /// A permit to be born.
     PermitId "prm"
     /// A job.

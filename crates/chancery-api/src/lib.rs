@@ -1,13 +1,22 @@
 #![doc = include_str!("../README.md")]
 
 pub mod access;
+pub mod action;
+pub mod approvals;
 pub mod description;
+pub mod documents;
+pub mod entries;
 pub mod id;
+pub mod kb;
 pub mod leases;
+pub mod machines;
 pub mod openapi;
+pub mod orchestrator;
 pub mod page;
+pub mod principals;
 pub mod problem;
 pub mod route;
+pub mod runs;
 
 pub use page::{Page, PageQuery};
 pub use problem::Problem;
@@ -15,5 +24,17 @@ pub use route::{Access, Endpoint, Method, Nothing, Route, Shape};
 
 /// Every route there is.
 pub fn routes() -> Vec<&'static Route> {
-    [access::ROUTES, description::ROUTES].concat()
+    [
+        access::ROUTES,
+        approvals::ROUTES,
+        description::ROUTES,
+        documents::ROUTES,
+        entries::ROUTES,
+        kb::ROUTES,
+        machines::ROUTES,
+        orchestrator::ROUTES,
+        principals::ROUTES,
+        runs::ROUTES,
+    ]
+    .concat()
 }

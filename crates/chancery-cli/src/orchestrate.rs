@@ -419,7 +419,7 @@ async fn stop(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
     let desk = Desk::open(context, Duty::Abandon).await?;
     let run = find(&desk.store, args.named.run_id).await?;
     let sidecar = engine::sidecar::read(&context.config.runs_dir(), args.named.run_id).ok();
-    engine::stop(&desk.store, &desk.actor, &run, sidecar.as_ref(), &args.reason).await?;
+    engine::stop(&desk.store, &desk.actor, &run, sidecar.as_ref(), &args.reason, None).await?;
     desk.position_events().await;
     let run = find(&desk.store, args.named.run_id).await?;
     context.out.answer(&run, || run.state.clone())?;

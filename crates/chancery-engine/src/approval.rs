@@ -8,11 +8,11 @@ use std::time::Duration;
 use chancery_model::approval::{self as text, request_payload, vote_payload};
 use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
-use chancery_store::Store;
 use chancery_store::approval::{
     ApprovalReport, ApprovalRow, Quorum, Request, Tally, Vote, VoteRow,
 };
 use chancery_store::fsm::{Activated, Signed};
+use chancery_store::{EvidenceRow, Store};
 use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -131,13 +131,15 @@ pub async fn request(
         payload: String::new(),
         signed: None,
     };
-    if new.approval_id.is_some()
-        && let Some(same) = as_asked_before(store, &request, &subject_kind).await?
-    {
-        return Ok(store.fn_approval_request(&same).await?);
-    }
     let key_id = actor.key_id().unwrap_or_default();
     request.payload = payload_of(&request, &subject_kind, key_id);
+    if new.approval_id.is_some()
+        && let Some(row) = store.approval_request_row(approval_id).await?
+    {
+        // Of an id that stands for another request the door says so; nobody is asked to sign that.
+        let same = as_asked_before(&row, &request, &subject_kind).unwrap_or(request);
+        return Ok(store.fn_approval_request(&same).await?);
+    }
     request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
     Ok(store.fn_approval_request(&request).await?)
 }
@@ -160,12 +162,7 @@ fn payload_of(request: &Request, subject_kind: &str, key_id: Uuid) -> String {
 }
 
 /// The request as it was signed when its id was first used, if it says the same but for its times.
-async fn as_asked_before(
-    store: &Store,
-    request: &Request,
-    subject_kind: &str,
-) -> Result<Option<Request>, Error> {
-    let Some(row) = store.approval_request_row(request.approval_id).await? else { return Ok(None) };
+fn as_asked_before(row: &EvidenceRow, request: &Request, subject_kind: &str) -> Option<Request> {
     let key_id = row.uuid("key_id").unwrap_or_default();
     let mut same = request.clone();
     same.expires_at = row.number("expires_at").unwrap_or_default();
@@ -173,7 +170,7 @@ async fn as_asked_before(
     same.payload = payload_of(&same, subject_kind, key_id);
     let signature = row.bytes("signature").unwrap_or_default();
     same.signed = Some(Signed { key_id, signature });
-    Ok((same.payload == row.text("request_payload")).then_some(same))
+    (same.payload == row.text("request_payload")).then_some(same)
 }
 
 /// The digest of the definition that a transition is part of.

@@ -237,6 +237,8 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RS018
         | Code::RA002
         | Code::RB002
+        | Code::RC001
+        | Code::RO001
         | Code::RI028
         | Code::RI050 => StatusCode::NOT_FOUND,
         Code::RE009
@@ -249,7 +251,13 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RS004
         | Code::RS009
         | Code::RS012
-        | Code::RS023 => StatusCode::CONFLICT,
+        | Code::RS023
+        | Code::RA005
+        | Code::RA008
+        | Code::RA021
+        | Code::RC015
+        | Code::RO005
+        | Code::RO010 => StatusCode::CONFLICT,
         Code::RI041 | Code::RI042 | Code::RI043 | Code::RI044 | Code::RI045 => {
             StatusCode::UNAUTHORIZED
         }
@@ -277,7 +285,11 @@ impl From<chancery_engine::Error> for Problem {
                     })
                     .collect(),
             })),
-            Error::Ambiguous(why) => Self::of(Fault::RequestInvalid, why),
+            // Written for the command line; a request has a member instead.
+            Error::Ambiguous(why) => {
+                let why = why.replace("--class", "actor_class").replace("--actor", "actor_class");
+                Self::of(Fault::RequestInvalid, why)
+            }
             error @ (Error::File { .. }
             | Error::Parse { .. }
             | Error::Unsound { .. }

@@ -80,6 +80,8 @@ pub struct NewToken<'a> {
     pub scopes: &'a [String],
     pub seconds: i64,
     pub token_sha256: [u8; 32],
+    /// The token that asks for it, where one does: it gives no more than it has.
+    pub by_token: Option<Uuid>,
     pub acted_by: Option<&'a str>,
 }
 
@@ -166,13 +168,17 @@ impl Store {
             .bind(&session.csrf_sha256[..])
             .fetch_one(&self.pool)
             .await?;
-        // Wrong ones are counted, so the door answers where others raise.
-        if report["ok"] == false {
-            let problems: Vec<Problem> = decode(report["problems"].clone())?;
-            let code = problems.first().map_or(Code::RI044, |problem| problem.code);
-            return Err(Error::Refused(Box::new(self.refusal(code, problems).await?)));
+        decode(self.judged(report).await?)
+    }
+
+    /// Wrong passwords are counted, so their doors answer where others raise.
+    async fn judged(&self, report: Value) -> Result<Value, Error> {
+        if report["ok"] == true {
+            return Ok(report);
         }
-        decode(report)
+        let problems: Vec<Problem> = decode(report["problems"].clone())?;
+        let code = problems.first().map_or(Code::RI044, |problem| problem.code);
+        Err(Error::Refused(Box::new(self.refusal(code, problems).await?)))
     }
 
     /// Signs in whom a provider vouches for.
@@ -212,7 +218,7 @@ impl Store {
     /// Gives a person a password, as its hash. Whoever is not the operator shows the old one.
     ///
     /// # Errors
-    /// `Refused` for who is no person, or when the old one is wrong.
+    /// `Refused` for who is no person, when the old one is wrong, or too many were.
     pub async fn fn_password_set(
         &self,
         principal: &str,
@@ -222,18 +228,19 @@ impl Store {
         acted_by: Option<&str>,
     ) -> Result<(), Error> {
         let number = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
-        sqlx::query("select identity.fn_password_set($1, $2, $3, $4, $5, $6, $7, $8)")
-            .bind(principal)
-            .bind(&how.salt[..])
-            .bind(&hash[..])
-            .bind(number(how.memory_kib))
-            .bind(number(how.passes))
-            .bind(number(how.lanes))
-            .bind(old_hash.map(|hash| &hash[..]))
-            .bind(acted_by)
-            .execute(&self.pool)
-            .await?;
-        Ok(())
+        let report: Value =
+            sqlx::query_scalar("select identity.fn_password_set($1, $2, $3, $4, $5, $6, $7, $8)")
+                .bind(principal)
+                .bind(&how.salt[..])
+                .bind(&hash[..])
+                .bind(number(how.memory_kib))
+                .bind(number(how.passes))
+                .bind(number(how.lanes))
+                .bind(old_hash.map(|hash| &hash[..]))
+                .bind(acted_by)
+                .fetch_one(&self.pool)
+                .await?;
+        self.judged(report).await.map(drop)
     }
 
     /// Makes a token.
@@ -242,13 +249,14 @@ impl Store {
     /// `Refused` when it would be more than its principal may, or live too long.
     pub async fn fn_token_issue(&self, token: &NewToken<'_>) -> Result<ApiToken, Error> {
         let issued: Value =
-            sqlx::query_scalar("select identity.fn_token_issue($1, $2, $3, $4, $5, $6, $7)")
+            sqlx::query_scalar("select identity.fn_token_issue($1, $2, $3, $4, $5, $6, $7, $8)")
                 .bind(token.token_id)
                 .bind(token.principal)
                 .bind(token.label)
                 .bind(token.scopes)
                 .bind(token.seconds)
                 .bind(&token.token_sha256[..])
+                .bind(token.by_token)
                 .bind(token.acted_by)
                 .fetch_one(&self.pool)
                 .await?;

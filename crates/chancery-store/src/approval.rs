@@ -8,6 +8,28 @@ use crate::evidence::EvidenceRow;
 use crate::fsm::{Signed, decode};
 use crate::{Error, Store};
 
+/// A request as it stands; the parameter is the format of times.
+macro_rules! approval {
+    ($iso:literal, $rest:literal) => {
+        concat!(
+            "select v.report || jsonb_build_object(
+                      'subject_digest', encode(r.subject_digest, 'hex'), 'facts', r.facts::jsonb,
+                      'requested_at', to_char(r.requested_at at time zone 'UTC', ", $iso, "),
+                      'expires_at', to_char(r.expires_at at time zone 'UTC', ", $iso, "),
+                      'used', (select jsonb_build_object(
+                                 'used_for_kind', u.used_for_kind, 'used_for_ref', u.used_for_ref, 'used_by', u.used_by,
+                                 'used_at', to_char(u.used_at at time zone 'UTC', ", $iso, "))
+                                 from approval.v_approval_use u where u.approval_id = r.approval_id))
+               from approval.v_approval_request r join approval.v_approval v using (approval_id)",
+            $rest
+        )
+    };
+}
+
+mod pages;
+
+pub use pages::{ApprovalPage, VoteAction};
+
 /// A request that is to be made.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -231,30 +253,20 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn approvals(&self, filter: &ApprovalFilter) -> Result<Vec<ApprovalRow>, Error> {
-        let all: Value = sqlx::query_scalar(
-            r#"select coalesce(jsonb_agg(a.approval order by a.requested_at desc, a.approval_id), '[]')
-                 from (select r.approval_id, r.requested_at,
-                              v.report || jsonb_build_object(
-                                'subject_digest', encode(r.subject_digest, 'hex'), 'facts', r.facts::jsonb,
-                                'requested_at', to_char(r.requested_at at time zone 'UTC', $5),
-                                'expires_at', to_char(r.expires_at at time zone 'UTC', $5),
-                                'used', (select jsonb_build_object(
-                                           'used_for_kind', u.used_for_kind, 'used_for_ref', u.used_for_ref, 'used_by', u.used_by,
-                                           'used_at', to_char(u.used_at at time zone 'UTC', $5))
-                                           from approval.v_approval_use u where u.approval_id = r.approval_id)) as approval
-                         from approval.v_approval_request r join approval.v_approval v using (approval_id)
-                        where ($1::uuid is null or r.approval_id = $1) and ($3::text is null or r.subject_ref = $3)
-                          and ($2::text is null or v.report ->> 'state' = $2)
-                        order by r.requested_at desc, r.approval_id limit $4) a"#,
-        )
+        let rows: Vec<Value> = sqlx::query_scalar(approval!(
+            "$5",
+            " where ($1::uuid is null or r.approval_id = $1) and ($3::text is null or r.subject_ref = $3)
+                and ($2::text is null or v.report ->> 'state' = $2)
+              order by r.requested_at desc, r.approval_id limit $4"
+        ))
         .bind(filter.approval_id)
         .bind(&filter.state)
         .bind(&filter.subject_ref)
         .bind(filter.limit)
         .bind(crate::fsm::ISO)
-        .fetch_one(&self.pool)
+        .fetch_all(&self.pool)
         .await?;
-        decode(all)
+        rows.into_iter().map(decode).collect()
     }
 
     /// A request as it stands.

@@ -1,5 +1,6 @@
 //! The cutter: requests, decisions, cuts and verdicts. Each function has the name of the door it calls.
 
+mod pages;
 mod reads;
 
 use serde::{Deserialize, Serialize};
@@ -9,6 +10,7 @@ use uuid::Uuid;
 use crate::fsm::{Signed, decode};
 use crate::{Error, Store};
 
+pub use pages::EntryPage;
 pub use reads::{
     ChangeSetRow, CutEvidence, DecisionRow, DependencyRow, EntryDetail, EntryFilter,
     EntryHistoryRow, EntryRow, PlanEvidence, VerifyRow,

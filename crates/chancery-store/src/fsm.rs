@@ -10,6 +10,38 @@ use uuid::Uuid;
 
 use crate::{Error, Store};
 
+/// A run, as [`run_row`] reads it; the parameter is [`ISO`].
+macro_rules! run {
+    ($iso:literal) => {
+        concat!(
+            "select run_id, state_machine_id, state_code, is_terminal, facet, seq, parent_run_id, data, started_by, trace_id,
+                    to_char(created_at at time zone 'UTC', ",
+            $iso,
+            ") as created_at, to_char(last_transition_at at time zone 'UTC', ",
+            $iso,
+            ") as last_transition_at, ways_on
+               from fsm.v_run"
+        )
+    };
+}
+
+/// A move, as [`history_row`] reads it; the parameter is [`ISO`].
+macro_rules! history {
+    ($iso:literal) => {
+        concat!(
+            "select seq, to_char(at at time zone 'UTC', ",
+            $iso,
+            ") as at, from_state, to_state, principal, actor_class, trigger, transition_id, reason, evidence, event_type, event_position,
+                    idempotency_key, signed, hash
+               from fsm.v_history"
+        )
+    };
+}
+
+mod pages;
+
+pub use pages::RunFilter;
+
 /// A signature and the key that made it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signed {
@@ -357,16 +389,11 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn run(&self, run_id: Uuid) -> Result<Option<RunRow>, Error> {
-        let row = sqlx::query(
-            "select run_id, state_machine_id, state_code, is_terminal, facet, seq, parent_run_id, data, started_by, trace_id,
-                    to_char(created_at at time zone 'UTC', $2) as created_at,
-                    to_char(last_transition_at at time zone 'UTC', $2) as last_transition_at, ways_on
-               from fsm.v_run where run_id = $1",
-        )
-        .bind(run_id)
-        .bind(ISO)
-        .fetch_optional(&self.pool)
-        .await?;
+        let row = sqlx::query(concat!(run!("$2"), " where run_id = $1"))
+            .bind(run_id)
+            .bind(ISO)
+            .fetch_optional(&self.pool)
+            .await?;
         row.as_ref().map(run_row).transpose()
     }
 
@@ -375,14 +402,11 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn runs(&self, machine: Option<&str>, limit: i64) -> Result<Vec<RunRow>, Error> {
-        let rows = sqlx::query(
-            "select run_id, state_machine_id, state_code, is_terminal, facet, seq, parent_run_id, data, started_by, trace_id,
-                    to_char(created_at at time zone 'UTC', $3) as created_at,
-                    to_char(last_transition_at at time zone 'UTC', $3) as last_transition_at, ways_on
-               from fsm.v_run
-              where $1::text is null or $1 in (state_machine_id, split_part(state_machine_id, '@', 1))
+        let rows = sqlx::query(concat!(
+            run!("$3"),
+            " where $1::text is null or $1 in (state_machine_id, split_part(state_machine_id, '@', 1))
               order by v_run.created_at desc, run_id desc limit $2",
-        )
+        ))
         .bind(machine)
         .bind(limit)
         .bind(ISO)
@@ -396,37 +420,33 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn history(&self, run_id: Uuid) -> Result<Vec<HistoryRow>, Error> {
-        let rows = sqlx::query(
-            "select seq, to_char(at at time zone 'UTC', $2) as at, from_state, to_state, principal, actor_class, trigger, transition_id,
-                    reason, evidence, event_type, event_position, idempotency_key, signed, hash
-               from fsm.v_history where run_id = $1 order by seq",
-        )
-        .bind(run_id)
-        .bind(ISO)
-        .fetch_all(&self.pool)
-        .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(HistoryRow {
-                    seq: row.try_get("seq")?,
-                    at: row.try_get("at")?,
-                    from: row.try_get("from_state")?,
-                    to: row.try_get("to_state")?,
-                    principal: row.try_get("principal")?,
-                    actor_class: row.try_get("actor_class")?,
-                    trigger: row.try_get("trigger")?,
-                    transition_id: row.try_get("transition_id")?,
-                    reason: row.try_get("reason")?,
-                    evidence: row.try_get("evidence")?,
-                    event_type: row.try_get("event_type")?,
-                    event_position: row.try_get("event_position")?,
-                    idempotency_key: row.try_get("idempotency_key")?,
-                    signed: row.try_get("signed")?,
-                    hash: row.try_get("hash")?,
-                })
-            })
-            .collect()
+        let rows = sqlx::query(concat!(history!("$2"), " where run_id = $1 order by seq"))
+            .bind(run_id)
+            .bind(ISO)
+            .fetch_all(&self.pool)
+            .await?;
+        rows.iter().map(history_row).collect()
     }
+}
+
+fn history_row(row: &PgRow) -> Result<HistoryRow, Error> {
+    Ok(HistoryRow {
+        seq: row.try_get("seq")?,
+        at: row.try_get("at")?,
+        from: row.try_get("from_state")?,
+        to: row.try_get("to_state")?,
+        principal: row.try_get("principal")?,
+        actor_class: row.try_get("actor_class")?,
+        trigger: row.try_get("trigger")?,
+        transition_id: row.try_get("transition_id")?,
+        reason: row.try_get("reason")?,
+        evidence: row.try_get("evidence")?,
+        event_type: row.try_get("event_type")?,
+        event_position: row.try_get("event_position")?,
+        idempotency_key: row.try_get("idempotency_key")?,
+        signed: row.try_get("signed")?,
+        hash: row.try_get("hash")?,
+    })
 }
 
 fn run_row(row: &PgRow) -> Result<RunRow, Error> {

@@ -152,6 +152,38 @@ impl Store {
         decode(all)
     }
 
+    /// Principals behind a name, by name.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn principals_page(
+        &self,
+        after: Option<&str>,
+        limit: i64,
+    ) -> Result<Vec<Principal>, Error> {
+        let rows: Vec<Value> = sqlx::query_scalar(
+            "select to_jsonb(v) from identity.v_principal v where $1::text is null or v.name > $1 order by v.name limit $2",
+        )
+        .bind(after)
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(decode).collect()
+    }
+
+    /// One principal, or `None`.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn principal(&self, name: &str) -> Result<Option<Principal>, Error> {
+        let row: Option<Value> =
+            sqlx::query_scalar("select to_jsonb(v) from identity.v_principal v where v.name = $1")
+                .bind(name)
+                .fetch_optional(&self.pool)
+                .await?;
+        row.map(decode).transpose()
+    }
+
     /// All keys, oldest first.
     ///
     /// # Errors

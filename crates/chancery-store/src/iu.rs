@@ -11,6 +11,29 @@ use crate::evidence::EvidenceRow;
 use crate::fsm::decode;
 use crate::{Error, Store};
 
+/// A document, as [`document_row`] reads it.
+macro_rules! document {
+    ($rest:literal) => {
+        concat!(
+            r#"select d.document_id, d.address_docprefix, d.created_by,
+                      to_char(d.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at,
+                      v.version_seq, v.source_version_id, encode(v.content_sha256, 'hex') as content_sha256, v.byte_length, v.media_type,
+                      (select count(*) from iu.v_source_version n where n.document_id = d.document_id) as versions,
+                      (select count(*) from iu.v_information_unit u
+                        where u.doc_code = d.address_docprefix and u.deleted_at is null) as units
+                 from iu.v_source_document d
+                 join lateral (select n.version_seq, n.source_version_id, n.content_sha256, n.byte_length, n.media_type
+                                 from iu.v_source_version n where n.document_id = d.document_id order by n.version_seq desc limit 1) v on true
+                "#,
+            $rest
+        )
+    };
+}
+
+mod pages;
+
+pub use pages::{UnitLine, UnitText};
+
 /// What storing a document did.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SourceAdded {
@@ -291,39 +314,13 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn documents(&self, document_id: Option<&str>) -> Result<Vec<DocumentRow>, Error> {
-        let rows = sqlx::query(
-            r#"select d.document_id, d.address_docprefix, d.created_by,
-                      to_char(d.created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as created_at,
-                      v.version_seq, v.source_version_id, encode(v.content_sha256, 'hex') as content_sha256, v.byte_length, v.media_type,
-                      (select count(*) from iu.v_source_version n where n.document_id = d.document_id) as versions,
-                      (select count(*) from iu.v_information_unit u
-                        where u.doc_code = d.address_docprefix and u.deleted_at is null) as units
-                 from iu.v_source_document d
-                 join lateral (select n.version_seq, n.source_version_id, n.content_sha256, n.byte_length, n.media_type
-                                 from iu.v_source_version n where n.document_id = d.document_id order by n.version_seq desc limit 1) v on true
-                where $1::text is null or d.document_id = $1
-                order by d.document_id"#,
-        )
+        let rows = sqlx::query(document!(
+            "where $1::text is null or d.document_id = $1 order by d.document_id"
+        ))
         .bind(document_id)
         .fetch_all(&self.pool)
         .await?;
-        rows.iter()
-            .map(|row| {
-                Ok(DocumentRow {
-                    document_id: row.try_get("document_id")?,
-                    prefix: row.try_get("address_docprefix")?,
-                    created_by: row.try_get("created_by")?,
-                    created_at: row.try_get("created_at")?,
-                    versions: row.try_get("versions")?,
-                    newest_version: row.try_get("version_seq")?,
-                    newest_source_version_id: row.try_get("source_version_id")?,
-                    newest_sha256: row.try_get("content_sha256")?,
-                    newest_bytes: row.try_get("byte_length")?,
-                    media_type: row.try_get("media_type")?,
-                    units: row.try_get("units")?,
-                })
-            })
-            .collect()
+        rows.iter().map(document_row).collect()
     }
 
     /// A version of a document with its bytes, by its id.
@@ -407,6 +404,22 @@ impl Store {
             })
             .collect()
     }
+}
+
+fn document_row(row: &PgRow) -> Result<DocumentRow, Error> {
+    Ok(DocumentRow {
+        document_id: row.try_get("document_id")?,
+        prefix: row.try_get("address_docprefix")?,
+        created_by: row.try_get("created_by")?,
+        created_at: row.try_get("created_at")?,
+        versions: row.try_get("versions")?,
+        newest_version: row.try_get("version_seq")?,
+        newest_source_version_id: row.try_get("source_version_id")?,
+        newest_sha256: row.try_get("content_sha256")?,
+        newest_bytes: row.try_get("byte_length")?,
+        media_type: row.try_get("media_type")?,
+        units: row.try_get("units")?,
+    })
 }
 
 /// Every row of the units that stand under a prefix or have one of these ids, as stored: the units, their texts and what happened

@@ -1,5 +1,7 @@
 //! Documents of the knowledge base. Each function has the name of the door it calls.
 
+mod pages;
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;

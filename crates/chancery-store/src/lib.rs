@@ -15,6 +15,7 @@ pub mod iu;
 pub mod kb;
 pub mod managed;
 pub mod orchestrator;
+pub mod page;
 pub mod queue;
 pub mod workflow;
 

@@ -8,6 +8,7 @@ use uuid::Uuid;
 
 use crate::cutter::LaneSignature;
 use crate::fsm::{ISO, Signed, decode};
+use crate::page::After;
 use crate::{Error, Store};
 
 /// Where a run stands, and what the call did.
@@ -57,6 +58,9 @@ pub struct RunMove {
     pub reason: Option<String>,
     pub evidence: Value,
     pub hash: String,
+    /// What the caller knew the move by; not part of what is shown.
+    #[serde(skip_serializing)]
+    pub idempotency_key: String,
 }
 
 /// What a gate would find now.
@@ -436,6 +440,46 @@ impl Store {
         row.map(decode).transpose()
     }
 
+    /// A run by its id.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn orchestrator_run_by_id(&self, run_id: Uuid) -> Result<Option<RunRow>, Error> {
+        let row: Option<Value> = sqlx::query_scalar(run_rows!(" where r.run_id = $2"))
+            .bind(ISO)
+            .bind(run_id)
+            .fetch_optional(&self.pool)
+            .await?;
+        row.map(decode).transpose()
+    }
+
+    /// Runs in a state or of a document, newest first, behind one.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn orchestrator_runs_page(
+        &self,
+        document_id: Option<&str>,
+        state: Option<&str>,
+        after: Option<&After>,
+        limit: i64,
+    ) -> Result<Vec<RunRow>, Error> {
+        let rows: Vec<Value> = sqlx::query_scalar(run_rows!(
+            " where ($2::text is null or r.document_id = $2) and ($3::text is null or r.state_code = $3)
+                and ($4::text is null or (r.created_at, r.run_id) < ($4::text::timestamptz, $5))
+              order by r.created_at desc, r.run_id desc limit $6",
+        ))
+        .bind(ISO)
+        .bind(document_id)
+        .bind(state)
+        .bind(after.map(|after| &after.at))
+        .bind(after.map(|after| after.id))
+        .bind(limit)
+        .fetch_all(&self.pool)
+        .await?;
+        rows.into_iter().map(decode).collect()
+    }
+
     /// The runs, newest first; those of one document, or those that are not over.
     ///
     /// # Errors
@@ -467,7 +511,7 @@ impl Store {
         let rows: Value = sqlx::query_scalar(
             "select coalesce(jsonb_agg(jsonb_build_object(
                       'seq', l.seq, 'at', to_char(l.at at time zone 'UTC', $2), 'from', l.from_state, 'to', l.to_state, 'principal', l.principal,
-                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex')) order by l.seq), '[]')
+                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex'), 'idempotency_key', l.idempotency_key) order by l.seq), '[]')
                from fsm.v_transition_log l where l.run_id = $1",
         )
         .bind(run_id)

@@ -13,7 +13,7 @@ as $$
 declare
   v_request approval.approval_request;
   v_principal record;
-  v_state text;
+  v_problems jsonb;
   v_payload text;
 begin
   perform fsm.require_fresh_reads();
@@ -30,12 +30,9 @@ begin
      or exists (select from approval.approval_vote v where v.vote_id = p_vote_id) then
     perform internal.refuse(internal.problem('RA009', jsonb_build_object('vote_id', p_vote_id, 'decision', p_decision)));
   end if;
-  if v_request.proposer = p_principal then
-    perform internal.refuse(internal.problem('RA004', jsonb_build_object('approval_id', p_approval_id, 'proposer', p_principal)));
-  end if;
-  v_state := approval.state(p_approval_id);
-  if v_state <> 'pending' then
-    perform internal.refuse(internal.problem('RA005', jsonb_build_object('approval_id', p_approval_id, 'state', v_state)));
+  v_problems := approval.vote_problems(p_approval_id, p_principal, p_actor_class);
+  if v_problems <> '[]' then
+    perform internal.refuse(v_problems);
   end if;
   v_payload := approval.vote_payload(p_vote_id, p_approval_id, v_request.row_digest, p_decision, p_rationale, p_principal, p_actor_class, p_key_id, p_signed_at);
   if v_payload is distinct from p_payload then

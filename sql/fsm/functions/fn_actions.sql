@@ -30,7 +30,7 @@ begin
       from (select p, n, p ->> 'code' in ('RS007', 'RS010', 'RE002')
                       or p ->> 'code' = 'RS006' and exists (
                            select from fsm.guard_def g left join pg_catalog.pg_proc f on f.oid = to_regprocedure(g.predicate_fn || '(jsonb)')
-                            where g.guard_name = p #>> '{facts,guard}'
+                            where g.guard_name = p ->> 'guard'
                               and (g.guard_id = g.guard_name or g.guard_id = v_run.state_machine_id || '/' || g.guard_name)
                               and coalesce(g.rule::text, f.prosrc) like '%evidence%') as asked
               from jsonb_array_elements(coalesce(v_verdict.problems, '[]')) with ordinality e (p, n)) x;

@@ -6,17 +6,10 @@ create or replace function orchestrator.require_free(p_entry_id uuid, p_phase te
 language plpgsql
 as $$
 declare
-  v_run orchestrator.run;
+  v_problems jsonb := orchestrator.free_problem(p_entry_id, p_phase, p_decision_id);
 begin
-  select r.* into v_run from orchestrator.run r where r.entry_id = p_entry_id and r.state_code <> 'voided_sovereign';
-  if not found
-     or p_phase = 'review' and v_run.state_code = 'awaiting_cut_authorization' and p_decision_id = internal.derived_uuid(v_run.run_id, 'cut_decision')
-     or p_phase = 'lifecycle_review' and v_run.state_code = 'awaiting_lifecycle_authorization'
-        and p_decision_id = internal.derived_uuid(v_run.run_id, 'lifecycle_decision')
-     or p_phase = 'verify' and v_run.state_code in ('write_verified', 'awaiting_lifecycle_authorization', 'lifecycle_enacted', 'closeout_reported') then
-    return;
+  if v_problems is not null then
+    perform internal.refuse(v_problems);
   end if;
-  perform internal.refuse(internal.problem('RO010', jsonb_build_object(
-    'entry_id', p_entry_id, 'phase', p_phase, 'run_id', v_run.run_name, 'state', v_run.state_code)));
 end
 $$;

@@ -23,15 +23,7 @@ begin
     return jsonb_build_object('wait_id', p_wait_id, 'resumed', v_work.state_code <> 'waiting', 'replayed', true);
   end if;
   perform workflow.require_live_run(v_work);
-  v_why := case
-    when v_wait.resolved_at is not null then 'it is over'
-    when not v_wait.opened or v_work.state_code <> 'waiting' then 'nobody waits'
-    when v_wait.facet <> 'waiting_human' or v_wait.subject_kind <> 'person' then 'it is not a person''s to give'
-    when p_proof = '{}' then 'there is no proof'
-    when p_actor_class not in ('pic_human', 'task_pic_human', 'reviewer', 'sovereign', 'escalation_handler') then 'it is a person''s to give'
-    -- Whom the step waits for is somebody by name, or any other person.
-    when v_wait.subject_ref <> p_principal and exists (select from identity.principal p where p.name = v_wait.subject_ref) then 'it is somebody else''s to give'
-    when v_wait.subject_ref <> p_principal and v_work.pic_id = p_principal then 'who waits cannot answer' end;
+  v_why := coalesce(workflow.wait_objection(v_wait, v_work, p_principal, p_actor_class), case when p_proof = '{}' then 'there is no proof' end);
   if v_why is not null then
     perform internal.refuse(internal.problem('RW015', jsonb_build_object('wait_id', p_wait_id, 'facet', v_wait.facet, 'of', v_wait.subject_ref, 'why', v_why)));
   end if;

@@ -162,6 +162,7 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
     );
     with_work_done(&here);
     with_a_workflow(&here);
+    with_access(&here);
     let gpg = Gpg::new();
     let (database, pg_dump) = inside(&here);
     let rows = digests(&here);
@@ -293,6 +294,28 @@ fn with_work_done(here: &Place) {
         "select iu.fn_dot_iu_command_log('dot_birth_admit', 'apply', 'REQUESTED', 'ok', sha256('a request'), '{}', '{}', 'chancery')",
     );
     asked("select birth.fn_birth_handoff('chancery')");
+}
+
+/// A person who signed in, another identity of hers, a token, a key she asked for, and a guess of somebody.
+fn with_access(here: &Place) {
+    let asked = |role: &str, sql: &str| {
+        here.done(&["db", "psql", "--role", role, "--", "-Atqc", sql]);
+    };
+    asked(
+        "chancery_migrator",
+        "select identity.fn_password_set('alice', substr(sha256('s'), 1, 16), sha256('p'), 19456, 2, 1, null, null)",
+    );
+    asked(
+        "chancery_migrator",
+        "select identity.fn_oidc_link('https://login.example.org', '1', 'alice', null)",
+    );
+    asked(
+        "chancery_app",
+        "select identity.fn_sign_in('alice', sha256('p'), gen_random_uuid(), sha256('t'), sha256('c')),
+                identity.fn_sign_in('nobody', sha256('p'), gen_random_uuid(), sha256('t'), sha256('c')),
+                identity.fn_token_issue(gen_random_uuid(), 'alice', 'l', '{self.read}', 3600, sha256('k'), null, 'alice'),
+                identity.fn_key_request(gen_random_uuid(), 'alice', sha256('a key'))",
+    );
 }
 
 fn it_is_what_was_recorded(file: &Path, taken: &Taken) {

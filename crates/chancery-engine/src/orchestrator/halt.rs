@@ -58,7 +58,7 @@ pub(super) async fn halt(
     Ok(way)
 }
 
-/// The sovereign stops a run.
+/// The sovereign stops a run; without a key of the caller's, once from where it stands.
 ///
 /// # Errors
 /// The database's refusal; then nothing changed.
@@ -68,6 +68,7 @@ pub async fn stop(
     run: &RunRow,
     sidecar: Option<&Run>,
     reason: &str,
+    key: Option<&str>,
 ) -> Result<(), Stop> {
     let to = "stopped_sovereign";
     let report_kb_id = path(&run.run_name, &format!("stop-route-report-{}", run.seq + 1));
@@ -80,7 +81,7 @@ pub async fn stop(
         Some(sidecar) => report(run, sidecar, &evidence, reason, &way),
         None => page("Stop-route report", run, &format!("{reason}\n\n{way}"), &evidence),
     };
-    let key = format!("halt:{}", run.seq + 1);
+    let key = key.map_or_else(|| format!("halt:{}", run.seq + 1), str::to_owned);
     let statement = Move {
         run_kind: "orchestrator_run",
         run_id: run.run_id,

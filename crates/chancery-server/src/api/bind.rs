@@ -198,7 +198,6 @@ fn query<Q: DeserializeOwned>(text: &str) -> Result<Q, Problem> {
 }
 
 /// For answers that carry bytes as they are.
-#[expect(dead_code, reason = "for exports")]
 pub(crate) fn bytes(media: &'static str, bytes: impl Into<Bytes>) -> Response {
     ([(axum::http::header::CONTENT_TYPE, HeaderValue::from_static(media))], bytes.into())
         .into_response()

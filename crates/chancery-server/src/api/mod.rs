@@ -1,12 +1,22 @@
 //! The routes of `chancery-api`, each bound to a function.
 
 mod access;
+mod approvals;
 mod bearer;
 mod bind;
 mod call;
 mod description;
+mod documents;
+mod entries;
+mod kb;
 mod limits;
+mod machines;
+mod orchestrator;
+mod page;
 pub(crate) mod password;
+mod principals;
+mod refusal;
+mod runs;
 
 use axum::Router;
 
@@ -21,6 +31,17 @@ pub(crate) use limits::Limits;
 /// # Panics
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
-    let routes = description::bind(access::bind(Routes::new(host)));
-    routes.into_router()
+    let nouns = [
+        access::bind,
+        approvals::bind,
+        description::bind,
+        documents::bind,
+        entries::bind,
+        kb::bind,
+        machines::bind,
+        orchestrator::bind,
+        principals::bind,
+        runs::bind,
+    ];
+    nouns.iter().fold(Routes::new(host), |routes, bind| bind(routes)).into_router()
 }

@@ -73,6 +73,7 @@ impl Scene {
             seconds: 3600,
             token_sha256: Sha256::digest(token.as_bytes()).into(),
             acted_by: None,
+            by_token: None,
         };
         self.db.store(Role::Migrator).fn_token_issue(&issued).await.expect("a token");
         token

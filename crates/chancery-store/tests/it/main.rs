@@ -1,5 +1,6 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
+mod access;
 mod approval;
 mod approval_by_hand;
 mod approval_use;

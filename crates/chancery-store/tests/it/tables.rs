@@ -115,6 +115,7 @@ pub(crate) const RULES: &[&str] = &[
     "identity.permission",
     "identity.principal",
     "identity.session",
+    "identity.sign_in_attempt", // what was wrong a while ago is forgotten
     "iu.dot_iu_command_catalog",
     "queue.heartbeat_class",
     "queue.queue_heartbeat",

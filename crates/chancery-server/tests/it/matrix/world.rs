@@ -124,6 +124,7 @@ impl World {
             seconds: 3600,
             token_sha256: digest(&token),
             acted_by: None,
+            by_token: None,
         };
         self.operator().fn_token_issue(&new).await.expect("a token");
         (token_id, token)
