@@ -2,6 +2,7 @@
 //! from `identity.class_permission`; a route without a row fails.
 
 mod rows;
+mod things;
 pub(crate) mod world;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -73,22 +74,18 @@ impl Matrix {
         let mut path = route.path.to_owned();
         for (name, part) in &row.parts {
             let text = match (part, which) {
-                (Part::Id(_, word) | Part::Name(word), Which::There) => {
-                    self.world.find(word).to_owned()
-                }
-                (Part::Fixed(text), Which::There) => (*text).to_owned(),
-                (Part::Id(prefix, _), Which::Missing) => {
+                (Part::Id(prefix, ""), Which::There) | (Part::Id(prefix, _), Which::Missing) => {
                     format!("{prefix}_{}", Uuid::now_v7().simple())
                 }
+                (Part::Id(_, word), Which::There) => self.world.find(word).to_owned(),
                 (Part::Id(prefix, _), Which::Foreign) => {
                     let other = if *prefix == "evt" { "ses" } else { "evt" };
                     format!("{other}_{}", Uuid::now_v7().simple())
                 }
                 (Part::Id(..), Which::Malformed) => "%2e%2e%2fetc".to_owned(),
-                (Part::Name(_) | Part::Fixed(_), Which::Missing | Which::Foreign) => {
-                    "nobody-has-this".to_owned()
-                }
-                (Part::Name(_) | Part::Fixed(_), Which::Malformed) => "%00".to_owned(),
+                (Part::Fixed(text), Which::There) => (*text).to_owned(),
+                (Part::Fixed(_), Which::Missing | Which::Foreign) => "nobody-has-this".to_owned(),
+                (Part::Fixed(_), Which::Malformed) => "%00".to_owned(),
             };
             path = path.replace(&format!("{{{name}}}"), &text);
         }
@@ -257,7 +254,8 @@ fn permitted<'a>(route: &Route, everybody: &'a [Who]) -> Vec<&'a Who> {
 async fn every_route_is_open_to_those_who_may_and_closed_to_all_others() {
     let scene = Scene::new().await;
     let router = router(scene.host.clone());
-    let world = World::new(scene).await;
+    let mut world = World::new(scene).await;
+    world.furnish().await;
     let mut matrix = Matrix { world, router, document: document("0"), asked: 0, wrong: Vec::new() };
     let rows: BTreeMap<&str, Row> = rows().into_iter().map(|row| (row.route, row)).collect();
     let lacking: Vec<&str> =

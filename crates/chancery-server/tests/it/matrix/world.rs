@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::http::request::Builder;
 use chancery_store::access::{NewSession, NewToken};
 use chancery_store::{Role, Store};
+use ed25519_dalek::SigningKey;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -98,7 +99,7 @@ impl World {
     }
 
     /// What the table gives to classes.
-    async fn permissions(&self, classes: &[&str]) -> BTreeSet<String> {
+    pub(super) async fn permissions(&self, classes: &[&str]) -> BTreeSet<String> {
         let classes = classes.join(",");
         let query = format!(
             "select distinct permission from identity.class_permission where actor_class = any (string_to_array('{classes}', ','))"
@@ -106,14 +107,21 @@ impl World {
         self.scene.db.texts(&query).await.into_iter().flatten().collect()
     }
 
-    async fn add(&self, principal: &str, kind: &str, classes: &[&str]) {
+    pub(super) async fn add(&self, principal: &str, kind: &str, classes: &[&str]) {
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
         let added = self.operator().fn_principal_add(principal, kind, &classes, None).await;
         added.expect("a principal");
+        if kind != "service" {
+            let seed: [u8; 32] = digest(principal);
+            let key = SigningKey::from_bytes(&seed).verifying_key();
+            let (operator, key_id) = (self.operator(), Uuid::now_v7());
+            let key = operator.fn_key_register(key_id, principal, key.as_bytes(), None, None).await;
+            key.expect("a key");
+        }
     }
 
     /// A token of a principal, and its id.
-    async fn token(&self, principal: &str, scopes: &BTreeSet<String>) -> (Uuid, String) {
+    pub(super) async fn token(&self, principal: &str, scopes: &BTreeSet<String>) -> (Uuid, String) {
         let (token_id, token) = (Uuid::now_v7(), format!("chy_{}", Uuid::now_v7().simple()));
         let scopes: Vec<String> = scopes.iter().cloned().collect();
         let new = NewToken {
