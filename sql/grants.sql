@@ -29,6 +29,8 @@ $revoke$;
 -- What the owner of the tables gives.
 set local role chancery_owner;
 
+-- Functions in indexes are called by whoever writes.
+grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text) to chancery_definer;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
@@ -336,6 +338,12 @@ grant execute on function
   identity.fn_token_issue(uuid, text, text, text[], bigint, bytea, uuid, text), identity.fn_token_revoke(uuid, text, text)
   to chancery_app, chancery_migrator;
 grant execute on function identity.fn_oidc_link(text, text, text, text), identity.fn_key_request_settle(uuid, boolean, text) to chancery_migrator;
+-- What a reader sees of workflows, search and words.
+grant execute on function
+  workflow.fn_definition_seen(text, text, integer, uuid, text, boolean), workflow.fn_work_seen(text, uuid, text), workflow.fn_run_parts(uuid, text),
+  workflow.fn_rollup_seen(uuid, text), workflow.fn_downstream_seen(uuid, text), workflow.fn_change_diff_seen(uuid, text), governance.fn_search(text, text, text[], uuid, integer),
+  fsm.fn_words(text), fsm.fn_tokens()
+  to chancery_app;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;
 grant select on cutter_governance.decision_backlog_history, cutter_governance.v_decision_backlog_entry, cutter_governance.v_decision_backlog_dependency,

@@ -99,6 +99,20 @@ pub async fn request(
     actor_class: &str,
     new: &NewRequest,
 ) -> Result<ApprovalReport, Error> {
+    let request = signed_request(store, actor, actor_class, new).await?;
+    Ok(store.fn_approval_request(&request).await?)
+}
+
+/// A request, signed, that was not sent yet: who also signs something else is asked for both at once.
+///
+/// # Errors
+/// As [`request`], but for the database's own.
+pub(crate) async fn signed_request(
+    store: &Store,
+    actor: &Actor,
+    actor_class: &str,
+    new: &NewRequest,
+) -> Result<Request, Error> {
     if has_nul(&new.facts) {
         let facts =
             json!({ "kind": new.kind, "reason": "a text in the facts has a NUL character" });
@@ -137,11 +151,10 @@ pub async fn request(
         && let Some(row) = store.approval_request_row(approval_id).await?
     {
         // Of an id that stands for another request the door says so; nobody is asked to sign that.
-        let same = as_asked_before(&row, &request, &subject_kind).unwrap_or(request);
-        return Ok(store.fn_approval_request(&same).await?);
+        return Ok(as_asked_before(&row, &request, &subject_kind).unwrap_or(request));
     }
     request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
-    Ok(store.fn_approval_request(&request).await?)
+    Ok(request)
 }
 
 fn payload_of(request: &Request, subject_kind: &str, key_id: Uuid) -> String {

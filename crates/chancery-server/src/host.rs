@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
-use axum::middleware;
 use axum::routing::get;
 use chancery_engine::loops::{Board, LOOPS, Loops};
 use chancery_store::Store;
@@ -16,12 +15,11 @@ use chancery_store::managed::Secret;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 
-use crate::access;
 use crate::api::{self, Limits};
 use crate::body::MOST_BYTES;
+use crate::health;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
-use crate::{health, queue, work};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
@@ -109,15 +107,10 @@ impl Host {
 
 /// Every route.
 pub fn router(host: Host) -> Router {
-    let closed = queue::routes()
-        .merge(work::routes())
-        .layer(middleware::from_fn_with_state(host.clone(), access::require));
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
-        .merge(closed)
         .merge(api::routes(&host))
-        .merge(work::open_routes())
         .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/lease-protocol.md"))
         .method_not_allowed_fallback(async || {
             Problem::of(Fault::MethodNotAllowed, "see docs/reference/lease-protocol.md")

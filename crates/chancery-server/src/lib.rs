@@ -1,14 +1,11 @@
 #![doc = include_str!("../README.md")]
 
-mod access;
 mod api;
 mod body;
 mod health;
 mod host;
 mod problem;
-mod queue;
 mod waiting;
-mod work;
 
 pub use host::{Bound, Host, bind, router, serve};
 pub use problem::Fault;

@@ -26,6 +26,7 @@ mod error;
 mod evidence;
 mod migrate;
 mod target;
+mod words;
 
 pub use audit::{KeyFacts, RawRow, RunFacts, Shape, Snapshot, Weight};
 pub use error::Error;

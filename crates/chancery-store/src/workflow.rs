@@ -10,8 +10,10 @@ use crate::{Error, Store};
 mod graph;
 mod loops;
 mod notes;
+mod pages;
 mod proposals;
 mod reads;
+mod seen;
 mod work;
 
 pub use graph::{Definitions, Pictured};
@@ -22,6 +24,7 @@ pub use reads::{
     ChangeRow, Listing, LoggedMove, ProposalRow, SnapshotRow, VersionRow, WaitRow, Way, WorkRow,
     WorkflowRow, WorkflowRunRow,
 };
+pub use seen::{PinnedUnit, Seen, SnapshotPart};
 pub use work::{Assignment, Extended, Lease, Resolved, Severity, WorkCall, WorkReport};
 
 /// A run that is to begin.

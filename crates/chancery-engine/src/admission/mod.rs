@@ -3,12 +3,13 @@
 //! The database decides each step; here they are only put in their order. Whoever repeats a command goes on where it ended.
 
 use chancery_model::birth::{Request, payload_digest, request_hash};
-use chancery_model::envelope::{Birth, Move};
+use chancery_model::envelope::{Birth, Move, Statement};
 use chancery_model::refusal::Code;
 use chancery_store::Store;
 use chancery_store::birth::{
     Ask, Family, PermitReport, PermitRequest, PreBirth, Reserved, Revocation,
 };
+use chancery_store::fsm::Signed;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -65,8 +66,14 @@ impl Object {
 
     /// The request of this object, signed when the actor has a key.
     fn ask(&self, family: &Family, actor: &Actor, actor_class: &str) -> Result<Ask, Error> {
-        let permit_id = Uuid::now_v7();
-        let evidence = json!({ "request_hash": hex::encode(self.request_hash(family)) });
+        let (permit_id, statement) = self.reservation(family, actor, actor_class);
+        Ok(self.signed(permit_id, actor.sign_statement(&statement)?))
+    }
+
+    /// What is signed for the reservation, and the id in it.
+    fn reservation(&self, family: &Family, actor: &Actor, actor_class: &str) -> (Uuid, Statement) {
+        let request_hash = hex::encode(self.request_hash(family));
+        let permit_id = actor.new_id(&format!("permit of {request_hash}"));
         let statement = Move {
             run_kind: "birth_permit",
             run_id: permit_id,
@@ -75,19 +82,18 @@ impl Object {
             actor_class,
             trigger_kind: "rpc",
             trigger_ref: "permit_request",
-            evidence: &evidence,
+            evidence: &json!({ "request_hash": request_hash }),
             reason: None,
             idempotency_key: "reserve",
             birth: Some(Birth { machine: "birth_permit", data: &Value::Null }),
         }
         .statement();
-        Ok(Ask {
-            permit_id: Some(permit_id),
-            signature: actor
-                .sign_statement(&statement)?
-                .map(|signed| hex::encode(signed.signature)),
-            ..self.unsigned()
-        })
+        (permit_id, statement)
+    }
+
+    fn signed(&self, permit_id: Uuid, signed: Option<Signed>) -> Ask {
+        let signature = signed.map(|signed| hex::encode(signed.signature));
+        Ask { permit_id: Some(permit_id), signature, ..self.unsigned() }
     }
 
     fn unsigned(&self) -> Ask {
@@ -150,8 +156,15 @@ pub async fn batch(
     objects: &[Object],
     batch_id: Uuid,
 ) -> Result<Reserved, Error> {
-    let asks: Vec<Ask> =
-        objects.iter().map(|it| it.ask(family, actor, actor_class)).collect::<Result<_, _>>()?;
+    let (ids, statements): (Vec<Uuid>, Vec<Statement>) =
+        objects.iter().map(|it| it.reservation(family, actor, actor_class)).unzip();
+    let signatures = actor.sign_statements(statements)?;
+    let asks: Vec<Ask> = objects
+        .iter()
+        .zip(ids)
+        .zip(signatures)
+        .map(|((it, permit_id), signed)| it.signed(permit_id, signed))
+        .collect();
     Ok(store
         .fn_birth_permit_request(&PermitRequest {
             collection: &family.collection_name,

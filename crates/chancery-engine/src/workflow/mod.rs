@@ -18,7 +18,7 @@ pub use proposal::{
     vote, withdraw,
 };
 pub use step::{
-    Failed, Step, Verb, WaitFor, act, callback_token, checkpoint, comment, complete,
+    Failed, Step, Verb, WaitFor, act, answer, call, callback_token, checkpoint, comment, complete,
     escalate_block, extend, fail, find, give, wait_evidence,
 };
 pub use view::{Detail, HeldUp, Status, Why, detail, moment, status};

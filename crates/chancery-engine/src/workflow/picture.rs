@@ -49,6 +49,31 @@ impl Pictures {
         Ok(Some(layout))
     }
 
+    /// The same as one reader may see it, and the digest of what is shown.
+    ///
+    /// # Errors
+    /// When there is no answer, or a stored definition cannot be drawn.
+    pub async fn seen(
+        &self,
+        store: &Store,
+        pictured: &Pictured,
+        reader: &str,
+        options: &Options,
+    ) -> Result<Option<(Arc<Layout>, Vec<u8>)>, Error> {
+        let Some(known) = store.fn_definition_seen(pictured, reader, false).await? else {
+            return Ok(None);
+        };
+        if let Some(layout) = self.find(&key(&known.definitions, options)) {
+            return Ok(Some((layout, known.definitions.shown_sha256)));
+        }
+        let Some(read) = store.fn_definition_seen(pictured, reader, true).await? else {
+            return Ok(None);
+        };
+        let layout = Arc::new(draw(&read.definitions, options)?);
+        self.keep(key(&read.definitions, options), Arc::clone(&layout));
+        Ok(Some((layout, read.definitions.shown_sha256)))
+    }
+
     fn find(&self, key: &Key) -> Option<Arc<Layout>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.iter().find(|(known, _)| known == key).map(|(_, layout)| Arc::clone(layout))

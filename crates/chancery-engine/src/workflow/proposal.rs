@@ -253,7 +253,6 @@ pub async fn submit(
     }
     let class = moved_class(store, actor, &said, &standing, "submit").await?;
     said.class = Some(class.clone());
-    moved(store, actor, &said, &standing, "submit", &evidence).await?;
     // One request a submission: what was returned undecided is asked for anew when it is handed in again.
     let seq = submission.map_or(standing.seq + 1, |first| first.seq);
     let request = NewRequest {
@@ -266,9 +265,30 @@ pub async fn submit(
         facts: standing.facts.clone(),
         expires_in: asked.expires_in,
     };
-    let approval = approval::request(store, actor, &class, &request).await?;
+    let key = key_of(store, actor, &said, id, "submit", standing.seq, &evidence).await?;
+    let reason = said.reason.as_deref();
+    let handed_in = signed(store, actor, &standing, "submit", &class, &evidence, reason, &key);
+    // Both signatures before anything is done, so that whose key lies elsewhere is asked once.
+    let (act, request) =
+        both(handed_in.await, approval::signed_request(store, actor, &class, &request).await)?;
+    store.fn_proposal_move(&act).await?;
+    let approval = store.fn_approval_request(&request).await?;
     let proposal = store.fn_proposal_settle(kind.as_str(), id).await?;
     Ok(Submitted { proposal, approval })
+}
+
+/// Two things that are signed: what is missing of either is named at once.
+fn both<A, B>(one: Result<A, Error>, other: Result<B, Error>) -> Result<(A, B), Error> {
+    match (one, other) {
+        (
+            Err(Error::Unsigned { mut statements, key_id, asked_at }),
+            Err(Error::Unsigned { statements: more, .. }),
+        ) => {
+            statements.extend(more);
+            Err(Error::Unsigned { statements, key_id, asked_at })
+        }
+        (one, other) => Ok((one?, other?)),
+    }
 }
 
 /// The move that handed the proposal in, when it is still handed in.

@@ -8,7 +8,7 @@ use chancery_store::workflow::{
     Extended, Lease, Noted, Resolved, Severity, WorkCall, WorkReport, WorkRow,
 };
 use rand::RngCore as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
@@ -187,6 +187,31 @@ pub async fn complete(
     say(store, actor, said, work, &call, &evidence, Some(output)).await
 }
 
+/// Makes a call that the machine names, with evidence as it was given. The digest of an output is put beside it, and who says it
+/// stands behind it where nothing else does.
+///
+/// # Errors
+/// The database's refusal, or a class that only the caller can choose.
+pub async fn call(
+    store: &Store,
+    actor: &Actor,
+    said: &Said,
+    work: &WorkRow,
+    call: &str,
+    evidence: &Map<String, Value>,
+    document: Option<&Value>,
+) -> Result<MoveReport, Error> {
+    let mut facts = evidence.clone();
+    if let Some(document) = document {
+        let digest = || hex::encode(canonical::sha256(document)).into();
+        facts.entry("output_sha256").or_insert_with(digest);
+    }
+    let given = facts.get("audit_ref").and_then(Value::as_str).map(str::to_owned);
+    let said = Said { audit_ref: said.audit_ref.clone().or(given), ..said.clone() };
+    let evidence = said.evidence(actor, Value::Object(facts));
+    say(store, actor, &said, work, call, &evidence, document).await
+}
+
 async fn say(
     store: &Store,
     actor: &Actor,
@@ -284,6 +309,20 @@ pub async fn give(
             }
         }
     };
+    answer(store, actor, said, wait, proof).await
+}
+
+/// Gives what one wait is for.
+///
+/// # Errors
+/// The database's refusal.
+pub async fn answer(
+    store: &Store,
+    actor: &Actor,
+    said: &Said,
+    wait: Uuid,
+    proof: &Value,
+) -> Result<Resolved, Error> {
     let class = deciding_class(store, actor, said).await?;
     Ok(store.fn_wait_resolve(wait, proof, &actor.principal, &class).await?)
 }

@@ -6,7 +6,9 @@ use std::future::Future;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{FromRequest as _, FromRequestParts as _, Path, Request, State};
+use axum::extract::{
+    DefaultBodyLimit, FromRequest as _, FromRequestParts as _, Path, Request, State,
+};
 use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
@@ -97,7 +99,8 @@ impl Routes {
             Method::Put => MethodFilter::PUT,
             Method::Delete => MethodFilter::DELETE,
         };
-        self.router = self.router.route(route.path, on(filter, handler));
+        let limit = DefaultBodyLimit::max(route.most_bytes);
+        self.router = self.router.route(route.path, on(filter, handler).layer(limit));
         self.bound.push(route.id);
         self
     }
@@ -141,6 +144,9 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let path: Result<Path<BTreeMap<String, String>>, PathRejection> =
         Path::from_request_parts(&mut parts, &host).await;
     let path = match path {
+        // What is no text is no right that the path could show; its function says so.
+        Err(_) if route.access == Access::Open => BTreeMap::new(),
+        Ok(Path(path)) if route.access == Access::Open => path,
         Ok(Path(path)) if path.values().any(|text| text.contains('\0')) => {
             return Err(Problem::of(Fault::IdMalformed, "the path has the character U+0000"));
         }

@@ -4,19 +4,29 @@ mod access;
 mod approvals;
 mod bearer;
 mod bind;
+mod births;
 mod call;
+mod common;
 mod description;
 mod documents;
 mod entries;
 mod kb;
+mod leases;
 mod limits;
 mod machines;
 mod orchestrator;
 mod page;
 pub(crate) mod password;
 mod principals;
+mod proposals;
+mod queue;
 mod refusal;
 mod runs;
+mod search;
+mod words;
+mod work;
+mod workflow_runs;
+mod workflows;
 
 use axum::Router;
 
@@ -34,14 +44,23 @@ pub(crate) fn routes(host: &Host) -> Router<Host> {
     let nouns = [
         access::bind,
         approvals::bind,
+        births::bind,
         description::bind,
         documents::bind,
         entries::bind,
         kb::bind,
+        leases::bind,
         machines::bind,
         orchestrator::bind,
         principals::bind,
+        proposals::bind,
+        queue::bind,
         runs::bind,
+        search::bind,
+        words::bind,
+        work::bind,
+        workflow_runs::bind,
+        workflows::bind,
     ];
     nouns.iter().fold(Routes::new(host), |routes, bind| bind(routes)).into_router()
 }

@@ -5,6 +5,7 @@ use serde_json::Value;
 use uuid::Uuid;
 
 use crate::fsm::decode;
+use crate::page::After;
 use crate::{Error, Store};
 
 /// A table under admission.
@@ -185,6 +186,24 @@ impl Store {
             .fetch_all(&self.pool)
             .await?;
         rows.into_iter().map(decode).collect()
+    }
+
+    /// A page of permits, the newest first.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn permit_page(
+        &self,
+        collection: Option<&str>,
+        status: Option<&str>,
+        after: Option<&After>,
+        limit: i64,
+    ) -> Result<Vec<Permit>, Error> {
+        let text = "select to_jsonb(v) || jsonb_build_object('request_hash', encode(v.request_hash, 'hex')) from birth.v_birth_admission_permit v
+              where ($1::text is null or v.collection_name = $1) and ($2::text is null or v.status = $2)
+                and ($3::timestamptz is null or (v.requested_at, v.permit_id) < ($3::timestamptz, $4))
+              order by v.requested_at desc, v.permit_id desc limit $5";
+        self.paged(text, [collection, status], after, limit).await
     }
 
     /// One permit.

@@ -8,6 +8,7 @@ use super::{
     DeadLetterRow, DepthRow, ExecutorClass, JobFilter, JobRow, ReplayRequest, RetryPolicy,
 };
 use crate::fsm::decode;
+use crate::page::After;
 use crate::{Error, Store};
 
 impl Store {
@@ -55,6 +56,25 @@ impl Store {
             filter.limit,
         )
         .await
+    }
+
+    /// A page of dead letters, the newest first.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn dead_letter_page(
+        &self,
+        class: Option<&str>,
+        state: Option<&str>,
+        after: Option<&After>,
+        limit: i64,
+    ) -> Result<Vec<DeadLetterRow>, Error> {
+        let text = "select to_jsonb(v) || jsonb_build_object('payload', v.payload::jsonb, 'story', v.story::jsonb, 'state', j.state)
+               from queue.v_job_dead_letter v join queue.v_logged_job j using (job_id)
+              where ($1::text is null or v.executor_class = $1) and ($2::text is null or j.state = $2)
+                and ($3::timestamptz is null or (v.died_at, v.job_id) < ($3::timestamptz, $4))
+              order by v.died_at desc, v.job_id desc limit $5";
+        self.paged(text, [class, state], after, limit).await
     }
 
     /// How deep the queue is.

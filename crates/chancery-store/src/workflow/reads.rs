@@ -288,6 +288,8 @@ macro_rules! task {
     };
 }
 
+pub(super) use {change, proposal, run};
+
 impl Store {
     /// Workflows that can be started, by name.
     ///
@@ -555,6 +557,6 @@ impl Store {
     }
 }
 
-fn all<T: for<'de> Deserialize<'de>>(rows: Vec<Value>) -> Result<Vec<T>, Error> {
+pub(super) fn all<T: for<'de> Deserialize<'de>>(rows: Vec<Value>) -> Result<Vec<T>, Error> {
     rows.into_iter().map(decode).collect()
 }

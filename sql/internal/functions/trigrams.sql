@@ -1,0 +1,5 @@
+-- owner: chancery_owner
+-- promise: every piece of three characters of a text that internal.spaced made.
+create or replace function internal.trigrams(p_spaced text) returns text[]
+language sql immutable parallel safe
+as $$ select coalesce(array_agg(distinct substr(p_spaced, i, 3)), '{}') from generate_series(1, length(p_spaced) - 2) i $$;
