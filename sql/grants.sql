@@ -327,6 +327,10 @@ grant execute on function
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
+-- The feed: one reader a process, for everybody who listens.
+grant execute on function
+  event.fn_feed(bigint, integer), event.fn_feed_topics(text[]), event.fn_feed_listeners(uuid[], uuid[]), event.fn_feed_approvals(interval)
+  to chancery_app;
 -- Access: the server asks, the operator sets.
 grant execute on function
   identity.fn_bearer(text, bytea), identity.fn_sign_in_salt(text), identity.fn_sign_in(text, bytea, uuid, bytea, bytea),

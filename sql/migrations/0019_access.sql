@@ -190,6 +190,7 @@ insert into config.dot_config (key, value, description) values
   ('session.hours', '12', 'A browser stays signed in this long.'),
   ('sign_in.failures', '10', 'After so many wrong passwords in a window a name can''t sign in for the rest of it.'),
   ('sign_in.window_minutes', '15', 'The window in which wrong passwords are counted.'),
+  ('sign_in.per_address_per_minute', '30', 'So often one address may try to sign in in a minute; the server holds to it.'),
   ('api_token.longest_days', '366', 'No token lives longer.'),
   ('api.requests_per_minute', '6000', 'So many requests one principal may send in a minute; the server holds to it.');
 

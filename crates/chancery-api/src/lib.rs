@@ -7,6 +7,7 @@ pub mod births;
 pub mod description;
 pub mod documents;
 pub mod entries;
+pub mod events;
 pub mod id;
 pub mod kb;
 pub mod leases;
@@ -39,6 +40,7 @@ pub fn routes() -> Vec<&'static Route> {
         description::ROUTES,
         documents::ROUTES,
         entries::ROUTES,
+        events::ROUTES,
         kb::ROUTES,
         leases::ROUTES,
         machines::ROUTES,

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand};
 use crate::failure::{Failure, Outcome};
 use crate::{
     Context, approval, audit, birth, cutter, db, demo, doc, doctor, kb, key, machine, manual,
-    principal, proposal, queue, relay, run, serve, step, worker, workflow,
+    principal, proposal, queue, relay, run, serve, step, token, worker, workflow,
 };
 
 const EXIT_CODES: &str = "\
@@ -99,6 +99,12 @@ pub(crate) enum Command {
     /// The keys principals sign with
     #[command(subcommand, after_help = "Example:\n  $ chancery key new alice")]
     Key(key::Command),
+    /// Tokens that programs show the HTTP API
+    #[command(
+        subcommand,
+        after_help = "Example:\n  $ chancery token new scanner --label nightly --scope queue.work"
+    )]
+    Token(token::Command),
     /// State machines: check, apply, show
     #[command(
         subcommand,
@@ -188,6 +194,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Doctor(doctor) => Box::pin(doctor::doctor(context, &doctor)).await,
         Command::Principal(command) => Box::pin(principal::dispatch(context, command)).await,
         Command::Key(command) => Box::pin(key::dispatch(context, command)).await,
+        Command::Token(command) => Box::pin(token::dispatch(context, command)).await,
         Command::Machine(command) => Box::pin(machine::dispatch(context, command)).await,
         Command::Run(command) => Box::pin(run::dispatch(context, command)).await,
         Command::Workflow(command) => Box::pin(workflow::dispatch(context, command)).await,

@@ -1,6 +1,7 @@
 //! `chancery key …`: what principals sign with. Private keys stay in files of the data directory.
 
 use chancery_engine::identity;
+use chancery_store::access::KeyRequest;
 use chancery_store::identity::SigningKey;
 use chancery_store::{Role, Store};
 use clap::Subcommand;
@@ -46,6 +47,29 @@ pub(crate) enum Command {
     /// List all keys, and which of them lie in this data directory
     #[command(after_help = "Example:\n  $ chancery key list")]
     List,
+    /// List keys that people made in their browsers and asked for
+    #[command(after_help = "Example:\n  $ chancery key requests")]
+    Requests {
+        /// Also those that were settled
+        #[arg(long)]
+        all: bool,
+    },
+    /// Accept a key that a person asked for: from now on it signs for them
+    #[command(after_help = "\
+Ask the person for the fingerprint that their browser shows, over another channel, and compare it.
+
+Example:
+  $ chancery key accept 0197…")]
+    Accept {
+        /// The request
+        request_id: Uuid,
+    },
+    /// Refuse a key that somebody asked for
+    #[command(after_help = "Example:\n  $ chancery key refuse 0197…")]
+    Refuse {
+        /// The request
+        request_id: Uuid,
+    },
 }
 
 pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
@@ -80,8 +104,44 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
             }
             context.out.answer(&with_place(&keys, &here), || list(&keys, &here))?;
         }
+        Command::Requests { all } => {
+            let mut requests = store.key_requests(None).await?;
+            requests.retain(|request| all || request.outcome.is_none());
+            if requests.is_empty() {
+                context.out.note("nobody asks for a key");
+            }
+            context.out.answer(&requests, || asked_for(&requests))?;
+        }
+        Command::Accept { request_id } => settle(context, &store, request_id, true).await?,
+        Command::Refuse { request_id } => settle(context, &store, request_id, false).await?,
     }
     Ok(Outcome::Done)
+}
+
+async fn settle(
+    context: &mut Context,
+    store: &Store,
+    request_id: Uuid,
+    accept: bool,
+) -> Result<(), Failure> {
+    let acted_by = context.config.principal.clone();
+    let request = store.fn_key_request_settle(request_id, accept, acted_by.as_deref()).await?;
+    context.out.answer(&request, || asked_for(std::slice::from_ref(&request)))
+}
+
+fn asked_for(requests: &[KeyRequest]) -> String {
+    table(
+        &["request", "principal", "fingerprint (sha-256)", "asked", "outcome"],
+        requests.iter().map(|request| {
+            vec![
+                request.request_id.to_string(),
+                request.principal.clone(),
+                request.fingerprint.clone(),
+                time(&request.requested_at),
+                request.outcome.clone().unwrap_or_default(),
+            ]
+        }),
+    )
 }
 
 fn made(context: &mut Context, key: &SigningKey) -> Result<(), Failure> {

@@ -27,6 +27,7 @@ mod relay;
 mod run;
 mod serve;
 mod step;
+mod token;
 mod worker;
 mod workflow;
 
@@ -34,6 +35,7 @@ mod acting;
 mod address;
 mod document;
 mod entry;
+mod password;
 mod saying;
 
 use std::io::IsTerminal as _;

@@ -8,6 +8,7 @@ use serde_json::json;
 
 use crate::failure::{Failure, Outcome};
 use crate::output::{pairs, table, time, yes_no};
+use crate::password::new_password;
 use crate::session::{Session, refusal};
 use crate::{Context, key};
 
@@ -51,6 +52,34 @@ Example:
     Activate {
         /// The principal
         name: String,
+    },
+    /// Set a person's password; every session of theirs ends
+    #[command(after_help = "\
+It is asked for twice, or read from stdin, one line. It is kept as argon2id.
+
+Example:
+  $ chancery principal password alice
+  $ pass show alice | chancery principal password alice --stdin")]
+    Password {
+        /// The principal
+        name: String,
+        /// Read it from stdin
+        #[arg(long)]
+        stdin: bool,
+    },
+    /// Say that an identity of a provider of OpenID Connect is this principal
+    #[command(
+        after_help = "Example:\n  $ chancery principal link alice --issuer https://login.example.org --subject 248289761001"
+    )]
+    Link {
+        /// The principal
+        name: String,
+        /// The provider, exactly as it spells itself
+        #[arg(long, value_name = "URL")]
+        issuer: String,
+        /// Who it is there: the claim `sub`
+        #[arg(long, value_name = "SUB")]
+        subject: String,
     },
 }
 
@@ -113,6 +142,23 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::Activate { name } => {
             let principal = store.fn_principal_set_active(&name, true, acted_by).await?;
             answer(context, &principal)?;
+        }
+        Command::Password { name, stdin } => {
+            find(&store, &name).await?;
+            let password = new_password(&name, stdin)?;
+            let how = chancery_server::fresh_salt();
+            let hash = chancery_server::hashed_password(password.as_bytes(), how)
+                .ok_or_else(|| Failure::Failed("argon2id has no memory".to_owned()))?;
+            store.fn_password_set(&name, how, &hash, None, acted_by).await?;
+            context.out.note("sessions that were open are over");
+            answer(context, &find(&store, &name).await?)?;
+        }
+        Command::Link { name, issuer, subject } => {
+            store.fn_oidc_link(&issuer, &subject, &name, acted_by).await?;
+            let linked = json!({ "principal": name, "issuer": issuer, "subject": subject });
+            context.out.answer(&linked, || {
+                pairs(&[("principal", name), ("issuer", issuer), ("subject", subject)])
+            })?;
         }
     }
     Ok(Outcome::Done)

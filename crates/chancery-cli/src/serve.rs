@@ -1,10 +1,11 @@
-//! `chancery serve`: the host of the loops, and the lease protocol for workers.
+//! `chancery serve`: the host of the loops, the HTTP API, and the lease protocol for workers.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use chancery_store::managed::secrets;
+use chancery_server::{Oidc, Options, Tls};
+use chancery_store::managed::{Secret, secrets};
 use chancery_store::{Role, Store};
 use clap::Args;
 use serde_json::json;
@@ -18,13 +19,14 @@ use crate::failure::{Failure, Outcome};
 use crate::session::Session;
 
 pub(crate) const EXAMPLES: &str = "\
-Runs the loops of the product and answers /healthz, /readyz and the lease protocol (docs/reference/lease-protocol.md). Several at \
-once are safe: one of them leads each loop, and another one takes over within seconds when it dies. Programs show the token \
+Runs the loops of the product and answers /healthz, /readyz, the API (docs/reference/http-api.md) and the lease protocol \
+(docs/reference/lease-protocol.md). Several at once are safe: one of them leads each loop, and another one takes over within seconds when it dies. Programs show the token \
 that lies in the data directory. Ctrl-C or SIGTERM ends it in good order, within ten seconds.
 
 Example:
   $ chancery serve
   $ chancery serve --listen 127.0.0.1:0 --json
+  $ chancery serve --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem
   $ curl -fsS http://127.0.0.1:7420/readyz";
 
 /// Connections for requests, and for the loops: a crowd of the one must not starve the other.
@@ -36,9 +38,63 @@ pub(crate) struct Serve {
     /// Where to listen; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7420", value_parser = address)]
     listen: SocketAddr,
-    /// Listen also where other machines can read along: there is no TLS
+    /// Listen also where other machines can read along, without TLS
     #[arg(long)]
     insecure_listen: bool,
+    /// Speak TLS with this certificate and what it is signed with, PEM
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+    /// The private key of the certificate, PEM, not readable by everybody
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+    /// Where browsers find this host: https://chancery.example.org
+    #[arg(long, value_name = "URL", value_parser = public_url)]
+    public_url: Option<String>,
+    /// Let people sign in with this provider of OpenID Connect
+    #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "public_url"])]
+    oidc_issuer: Option<String>,
+    /// The name that the provider knows this host by
+    #[arg(long, value_name = "ID", requires = "oidc_issuer")]
+    oidc_client_id: Option<String>,
+    /// A file with the secret that the provider gave, if it gave one
+    #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
+    oidc_client_secret_file: Option<PathBuf>,
+}
+
+/// A place with or without a port, and nothing behind it.
+fn public_url(text: &str) -> Result<String, String> {
+    let wrong =
+        || "it is https://HOST or https://HOST:PORT, or http:// for this machine alone".to_owned();
+    let text = text.trim_end_matches('/');
+    let place = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+    let place = place.ok_or_else(wrong)?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '[' | ']');
+    if place.is_empty() || !place.chars().all(fits) {
+        return Err(wrong());
+    }
+    Ok(text.to_owned())
+}
+
+/// What the server is told.
+fn options(args: &Serve) -> Result<Options, Failure> {
+    let tls = match (&args.tls_cert, &args.tls_key) {
+        (Some(certificate), Some(key)) => Some(
+            Tls::from_files(certificate, key)
+                .map_err(|error| Failure::Usage(format!("TLS: {error}")))?,
+        ),
+        _ => None,
+    };
+    let secret = match &args.oidc_client_secret_file {
+        Some(file) => {
+            let text = fs::read_to_string(file)
+                .map_err(|error| Failure::Usage(format!("{}: {error}", file.display())))?;
+            Some(Secret::new(text.trim_end()))
+        }
+        None => None,
+    };
+    let oidc = args.oidc_issuer.clone().zip(args.oidc_client_id.clone());
+    let oidc = oidc.map(|(issuer, client_id)| Oidc { issuer, client_id, client_secret: secret });
+    Ok(Options { tls, oidc, public_url: args.public_url.clone(), ..Options::default() })
 }
 
 /// `IP:PORT`, or `:PORT` and `localhost:PORT` for this machine alone.
@@ -54,11 +110,14 @@ fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 pub(crate) async fn serve(context: &mut Context, args: &Serve) -> Result<Outcome, Failure> {
-    let open_to_others = !args.listen.ip().is_loopback();
+    let options = options(args)?;
+    let is_tls = options.tls.is_some();
+    let open_to_others = !args.listen.ip().is_loopback() && !is_tls;
     if open_to_others && !args.insecure_listen {
         return Err(Failure::Usage(format!(
             "{} is no address of this machine alone, and there is no TLS: everybody on the way could read the token. Listen at \
-             127.0.0.1 behind something that speaks TLS, or say --insecure-listen where you trust the network",
+             127.0.0.1 behind something that speaks TLS, give it --tls-cert and --tls-key, or say --insecure-listen where you trust \
+             the network",
             args.listen
         )));
     }
@@ -84,7 +143,7 @@ pub(crate) async fn serve(context: &mut Context, args: &Serve) -> Result<Outcome
     if open_to_others {
         out.note("warning: without TLS everybody on the way can read the token and the jobs");
     }
-    let url = format!("http://{}", bound.address());
+    let url = format!("{}://{}", if is_tls { "https" } else { "http" }, bound.address());
     if out.is_json() {
         // One line: whoever started us reads it while we run.
         let said = json!({
@@ -96,11 +155,12 @@ pub(crate) async fn serve(context: &mut Context, args: &Serve) -> Result<Outcome
         out.line(&url)?;
     }
     let served =
-        chancery_server::serve(bound, requests.clone(), &loops, &holder, token, stop).await;
+        chancery_server::serve(bound, requests.clone(), &loops, &holder, token, stop, options)
+            .await;
     requests.close().await;
     loops.close().await;
     record.remove();
-    served.map_err(|error| Failure::Failed(format!("no more connections: {error}")))?;
+    served.map_err(|error| Failure::Failed(error.to_string()))?;
     context.out.note("ended in good order");
     Ok(Outcome::Done)
 }
@@ -175,6 +235,21 @@ impl Record {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_public_url_is_a_place_and_nothing_more() {
+        for (text, expected) in [
+            ("https://c.example.org", "https://c.example.org"),
+            ("https://c.example.org:8443/", "https://c.example.org:8443"),
+            ("http://127.0.0.1:7420", "http://127.0.0.1:7420"),
+        ] {
+            assert_eq!(public_url(text), Ok(expected.to_owned()));
+        }
+        for wrong in ["", "c.example.org", "https://", "https://a/b", "https://a?b", "https://u@a"]
+        {
+            assert!(public_url(wrong).is_err(), "{wrong}");
+        }
+    }
 
     #[test]
     fn an_address_without_a_host_is_of_this_machine_alone() {

@@ -17,8 +17,9 @@ use crate::problem::{Fault, Problem};
 pub(crate) const MOST_BYTES: usize = 1024 * 1024;
 /// No list or object lies deeper. The parser has a bound of its own, so that reading can't exhaust the stack.
 const MOST_LEVELS: usize = 64;
-/// A body that takes longer is not waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A body that takes longer is not waited for. It stands in the extensions of a request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience(pub(crate) Duration);
 
 /// A body as the route wants it.
 pub(crate) struct Asked<T>(pub(crate) T);
@@ -30,9 +31,16 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
         if !is_json(&request) {
             return Err(Problem::of(Fault::MediaType, "send `Content-Type: application/json`"));
         }
-        let bytes = tokio::time::timeout(PATIENCE, Bytes::from_request(request, state))
+        let patience = request.extensions().get::<Patience>();
+        let patience = patience.map_or(Duration::from_secs(10), |patience| patience.0);
+        let bytes = tokio::time::timeout(patience, Bytes::from_request(request, state))
             .await
-            .map_err(|_| Problem::of(Fault::BodyTooSlow, "send it within ten seconds"))?
+            .map_err(|_| {
+                Problem::of(
+                    Fault::BodyTooSlow,
+                    format!("send it within {} seconds", patience.as_secs_f32()),
+                )
+            })?
             .map_err(|rejection| match rejection.status() {
                 StatusCode::PAYLOAD_TOO_LARGE => {
                     Problem::of(Fault::BodyTooLarge, "send less at once, or references")

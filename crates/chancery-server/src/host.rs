@@ -8,24 +8,35 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
+use axum::middleware;
 use axum::routing::get;
 use chancery_engine::loops::{Board, LOOPS, Loops};
 use chancery_store::Store;
 use chancery_store::managed::Secret;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 
 use crate::api::{self, Limits};
 use crate::body::MOST_BYTES;
-use crate::health;
+use crate::feed::Hub;
+use crate::listen::listen;
+use crate::metrics::Requests;
+use crate::oidc::Provider;
+use crate::options::Options;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
+use crate::{asking, health, observe};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
 
-/// What `api.requests_per_minute` is when nobody set it.
+/// What lies in the kernel for one connection, in bytes, and how many connections wait to be taken.
+const SEND_BUFFER: u32 = 256 * 1024;
+const BACKLOG: u32 = 1024;
+
+/// What the settings are when nobody set them.
 const REQUESTS_A_MINUTE: u32 = 6000;
+const SIGN_INS_A_MINUTE: u32 = 30;
 
 /// What the routes work with.
 #[derive(Clone)]
@@ -38,7 +49,11 @@ struct Inner {
     waiting: Arc<WaitingRoom>,
     stop: watch::Receiver<bool>,
     limits: Limits,
-    tls: bool,
+    feed: Arc<Hub>,
+    requests: Requests,
+    sign_ins: Limits,
+    provider: Option<Provider>,
+    options: Options,
 }
 
 impl fmt::Debug for Host {
@@ -55,9 +70,35 @@ impl Host {
         token: Secret,
         stop: watch::Receiver<bool>,
     ) -> Self {
+        Self::with_options(store, board, token, stop, Options::default())
+    }
+
+    /// The same, set up otherwise.
+    pub fn with_options(
+        store: Store,
+        board: Arc<Board>,
+        token: Secret,
+        stop: watch::Receiver<bool>,
+        options: Options,
+    ) -> Self {
         let waiting = Arc::new(WaitingRoom::default());
-        let limits = Limits::new(REQUESTS_A_MINUTE);
-        Self(Arc::new(Inner { store, board, token, waiting, stop, limits, tls: false }))
+        let limits = Limits::new(options.requests_a_minute.unwrap_or(REQUESTS_A_MINUTE));
+        let sign_ins = Limits::new(options.sign_ins_a_minute.unwrap_or(SIGN_INS_A_MINUTE));
+        let provider = options.oidc.clone().zip(options.public_url.as_deref());
+        let provider = provider.map(|(oidc, url)| Provider::new(oidc, url, token.expose()));
+        Self(Arc::new(Inner {
+            store,
+            board,
+            token,
+            waiting,
+            stop,
+            limits,
+            feed: Arc::default(),
+            requests: Requests::default(),
+            sign_ins,
+            provider,
+            options,
+        }))
     }
 
     pub(crate) fn store(&self) -> &Store {
@@ -80,9 +121,31 @@ impl Host {
         &self.0.limits
     }
 
+    pub(crate) fn feed(&self) -> &Arc<Hub> {
+        &self.0.feed
+    }
+
+    pub(crate) fn requests(&self) -> &Requests {
+        &self.0.requests
+    }
+
+    /// How often one address may try to sign in.
+    pub(crate) fn sign_ins(&self) -> &Limits {
+        &self.0.sign_ins
+    }
+
+    /// Who else may say who somebody is.
+    pub(crate) fn provider(&self) -> Option<&Provider> {
+        self.0.provider.as_ref()
+    }
+
+    pub(crate) fn options(&self) -> &Options {
+        &self.0.options
+    }
+
     /// Whether browsers come by TLS: then their cookies never go another way.
     pub(crate) fn is_tls(&self) -> bool {
-        self.0.tls
+        self.0.options.is_tls()
     }
 
     pub(crate) fn is_stopping(&self) -> bool {
@@ -103,6 +166,15 @@ impl Host {
             () = self.waiting().look_after() => {}
         }
     }
+
+    /// Reads events for those who listen, from this store, until the process ends; then sends everybody away.
+    pub async fn look_after_listeners(&self, store: &Store) {
+        tokio::select! {
+            () = self.stopping() => {}
+            () = self.feed().look_after(store) => {}
+        }
+        self.feed().close();
+    }
 }
 
 /// Every route.
@@ -111,11 +183,13 @@ pub fn router(host: Host) -> Router {
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .merge(api::routes(&host))
-        .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/lease-protocol.md"))
+        .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/http-api.md"))
         .method_not_allowed_fallback(async || {
-            Problem::of(Fault::MethodNotAllowed, "see docs/reference/lease-protocol.md")
+            Problem::of(Fault::MethodNotAllowed, "see docs/reference/http-api.md")
         })
         .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(middleware::from_fn_with_state(host.clone(), asking::ask))
+        .layer(middleware::from_fn_with_state(host.clone(), observe::observe))
         .with_state(host)
 }
 
@@ -138,7 +212,12 @@ impl Bound {
 /// # Errors
 /// When it is taken or not ours.
 pub async fn bind(address: SocketAddr) -> io::Result<Bound> {
-    let listener = TcpListener::bind(address).await?;
+    let socket = if address.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    // Connections have it from here. Without a bound, the kernel keeps megabytes for each client that does not read.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    let listener = socket.listen(BACKLOG)?;
     let address = listener.local_addr()?;
     Ok(Bound { listener, address })
 }
@@ -147,7 +226,7 @@ pub async fn bind(address: SocketAddr) -> io::Result<Bound> {
 /// of their own: requests, however many, can't keep them waiting.
 ///
 /// # Errors
-/// When no connection can be taken any more.
+/// When the settings can't be read.
 pub async fn serve(
     bound: Bound,
     requests: Store,
@@ -155,28 +234,45 @@ pub async fn serve(
     holder: &str,
     token: Secret,
     stop: watch::Receiver<bool>,
+    options: Options,
 ) -> io::Result<()> {
+    let options = with_settings(options, &requests).await.map_err(io::Error::other)?;
     let running = Loops::start(LOOPS, loops, holder, &stop);
-    let host = Host::new(requests, running.board(), token, stop);
-    let (guests, asked) = (host.clone(), host.clone());
+    let host = Host::with_options(requests, running.board(), token, stop, options);
+    let guests = host.clone();
     let wakes = tokio::spawn(async move { guests.look_after_guests().await });
-    let server = axum::serve(bound.listener, router(host.clone()))
-        .with_graceful_shutdown(async move { asked.stopping().await });
+    let (listened, feed) = (host.clone(), loops.clone());
+    let listeners = tokio::spawn(async move { listened.look_after_listeners(&feed).await });
+    let server = listen(bound.listener, router(host.clone()), host.options(), host.stopping());
     let overdue = async {
         host.stopping().await;
         tokio::time::sleep(LONGEST_END).await;
     };
     let all = async {
-        let (served, ()) = tokio::join!(server, running.ended());
-        served
+        tokio::join!(server, running.ended());
     };
-    let served = tokio::select! {
-        served = all => served,
+    tokio::select! {
+        () = all => {}
         () = overdue => {
             tracing::warn!("something did not end in time; leases run out by themselves");
-            Ok(())
         }
-    };
+    }
     wakes.abort();
-    served
+    listeners.abort();
+    Ok(())
+}
+
+/// What is not said stands in the database.
+async fn with_settings(options: Options, store: &Store) -> Result<Options, chancery_store::Error> {
+    let setting = async |said: Option<u32>, key: &str| -> Result<_, chancery_store::Error> {
+        if said.is_some() {
+            return Ok(said);
+        }
+        let value = store.setting(key).await?.and_then(|value| value.as_u64());
+        Ok(value.and_then(|value| u32::try_from(value).ok()))
+    };
+    let requests_a_minute = setting(options.requests_a_minute, "api.requests_per_minute").await?;
+    let sign_ins_a_minute =
+        setting(options.sign_ins_a_minute, "sign_in.per_address_per_minute").await?;
+    Ok(Options { requests_a_minute, sign_ins_a_minute, ..options })
 }

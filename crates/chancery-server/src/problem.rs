@@ -8,6 +8,8 @@ use chancery_api::problem::{Statement, ToSign};
 use chancery_model::refusal::{Code, Refusal};
 use serde_json::{Value, json};
 
+use crate::asking;
+
 /// What is wrong with a request or with us, where no rule of the database says so.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
@@ -27,6 +29,8 @@ pub enum Fault {
     CsrfMissing,
     HasChanged,
     TooMany,
+    ProofUnfit,
+    ProviderAway,
     Stopping,
     DatabaseAway,
     DatabaseBusy,
@@ -35,7 +39,7 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Every fault; `docs/reference/lease-protocol.md` describes each.
+    /// Every fault; `docs/reference/http-api.md` describes each.
     pub const ALL: &[Self] = &[
         Self::Unauthorized,
         Self::NotFound,
@@ -53,6 +57,8 @@ impl Fault {
         Self::CsrfMissing,
         Self::HasChanged,
         Self::TooMany,
+        Self::ProofUnfit,
+        Self::ProviderAway,
         Self::Stopping,
         Self::DatabaseAway,
         Self::DatabaseBusy,
@@ -142,7 +148,17 @@ impl Fault {
             Self::TooMany => (
                 "too_many_requests",
                 StatusCode::TOO_MANY_REQUESTS,
-                "There were too many requests of one principal.",
+                "There were too many requests of one principal, or sign-ins from one address.",
+            ),
+            Self::ProofUnfit => (
+                "proof_unfit",
+                StatusCode::UNAUTHORIZED,
+                "What the provider sent the browser back with does not say who it is.",
+            ),
+            Self::ProviderAway => (
+                "provider_away",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The provider of identities can't be asked.",
             ),
             Self::Stopping => {
                 ("stopping", StatusCode::SERVICE_UNAVAILABLE, "This process is ending.")
@@ -178,6 +194,12 @@ pub(crate) enum Problem {
         fault: Fault,
         detail: String,
     },
+    /// A fault that is over after so many seconds.
+    Later {
+        fault: Fault,
+        detail: String,
+        seconds: u64,
+    },
     Refused(Box<Refusal>),
     /// What has to be signed before it is done.
     Unsigned(Box<chancery_api::problem::ToSign>),
@@ -190,7 +212,7 @@ impl Problem {
 
     fn status(&self) -> StatusCode {
         match self {
-            Self::Fault { fault, .. } => fault.status(),
+            Self::Fault { fault, .. } | Self::Later { fault, .. } => fault.status(),
             Self::Refused(refusal) => status_of(refusal.code),
             Self::Unsigned(_) => Fault::SignatureNeeded.status(),
         }
@@ -198,7 +220,7 @@ impl Problem {
 
     fn document(&self) -> Value {
         match self {
-            Self::Fault { fault, detail } => {
+            Self::Fault { fault, detail } | Self::Later { fault, detail, .. } => {
                 let (name, status, title) = fault.words();
                 json!({
                     "type": format!("urn:chancery:fault:{name}"), "title": title, "status": status.as_u16(),
@@ -326,11 +348,16 @@ impl From<chancery_store::Error> for Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let status = self.status();
-        let mut response = (status, self.document().to_string()).into_response();
+        let seconds = if let Self::Later { seconds, .. } = self { seconds } else { 1 };
+        let mut document = self.document();
+        if let Some(id) = asking::request_id() {
+            document["request_id"] = id.into();
+        }
+        let mut response = (status, document.to_string()).into_response();
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
         if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
-            headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }
         if status == StatusCode::UNAUTHORIZED {
             headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

@@ -92,6 +92,8 @@ pub struct KeyRequest {
     pub principal: String,
     /// Hex.
     pub public_key: String,
+    /// SHA-256 of the public key, hex.
+    pub fingerprint: String,
     pub requested_at: String,
     pub settled_at: Option<String>,
     /// `accepted` or `refused`.
@@ -110,6 +112,14 @@ pub struct Action {
     pub problems: Vec<Value>,
     /// What the caller still has to bring.
     pub needs: Vec<Value>,
+}
+
+/// What can be permitted, and to whom it is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permission {
+    pub permission: String,
+    pub description: String,
+    pub actor_classes: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -295,6 +305,21 @@ impl Store {
         .fetch_all(&self.pool)
         .await?;
         tokens.into_iter().map(decode).collect()
+    }
+
+    /// Everything that can be permitted.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn permissions(&self) -> Result<Vec<Permission>, Error> {
+        let permissions: Vec<Value> = sqlx::query_scalar(
+            "select jsonb_build_object('permission', v.permission, 'description', v.description,
+                      'actor_classes', coalesce(jsonb_agg(v.actor_class order by v.actor_class) filter (where v.actor_class is not null), '[]'))
+               from identity.v_class_permission v group by v.permission, v.description order by v.permission",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        permissions.into_iter().map(decode).collect()
     }
 
     /// Links an identity of a provider to a principal.

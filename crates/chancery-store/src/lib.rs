@@ -6,6 +6,7 @@ pub mod birth;
 pub mod consumer;
 pub mod cutter;
 pub mod event;
+pub mod feed;
 pub mod fsm;
 pub mod governance;
 pub mod ground;

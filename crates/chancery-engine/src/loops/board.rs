@@ -29,12 +29,14 @@ pub struct LoopState {
     pub detail: String,
     /// Since its last tick; since the start when there was none.
     pub silent_ms: u128,
+    /// How often it ticked.
+    pub ticks: u64,
 }
 
 /// The last tick of every loop.
 #[derive(Debug)]
 pub struct Board {
-    loops: Mutex<BTreeMap<&'static str, (Tick, Instant)>>,
+    loops: Mutex<BTreeMap<&'static str, (Tick, Instant, u64)>>,
 }
 
 impl Board {
@@ -42,24 +44,25 @@ impl Board {
     pub fn new(names: impl IntoIterator<Item = &'static str>) -> Self {
         let silent = Tick { ok: false, leads: false, detail: "has not ticked yet".to_owned() };
         let now = Instant::now();
-        let loops = names.into_iter().map(|name| (name, (silent.clone(), now))).collect();
+        let loops = names.into_iter().map(|name| (name, (silent.clone(), now, 0))).collect();
         Self { loops: Mutex::new(loops) }
     }
 
     /// Notes a tick. Answers whether it is news: trouble that no loop told of, or the end of all trouble.
     pub(super) fn tick(&self, name: &'static str, tick: Tick) -> bool {
         let mut loops = self.lock();
-        let was_well = loops.values().all(|(tick, _)| tick.ok);
-        let known = loops.values().any(|(other, _)| !other.ok && other.detail == tick.detail);
+        let was_well = loops.values().all(|(tick, _, _)| tick.ok);
+        let known = loops.values().any(|(other, _, _)| !other.ok && other.detail == tick.detail);
         let ok = tick.ok;
-        loops.insert(name, (tick, Instant::now()));
-        if ok { !was_well && loops.values().all(|(tick, _)| tick.ok) } else { !known }
+        let ticks = loops.get(name).map_or(0, |(_, _, ticks)| *ticks);
+        loops.insert(name, (tick, Instant::now(), ticks + 1));
+        if ok { !was_well && loops.values().all(|(tick, _, _)| tick.ok) } else { !known }
     }
 
     /// Every loop as it stands.
     pub fn loops(&self) -> Vec<LoopState> {
         let states = self.lock();
-        let state = |(name, (tick, at)): (&&'static str, &(Tick, Instant))| {
+        let state = |(name, (tick, at, ticks)): (&&'static str, &(Tick, Instant, u64))| {
             let silent = at.elapsed();
             LoopState {
                 name,
@@ -67,12 +70,13 @@ impl Board {
                 leads: tick.leads,
                 detail: tick.detail.clone(),
                 silent_ms: silent.as_millis(),
+                ticks: *ticks,
             }
         };
         states.iter().map(state).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, (Tick, Instant)>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, (Tick, Instant, u64)>> {
         // Every change is one insertion: a board that somebody panicked over is whole.
         self.loops.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -40,7 +40,7 @@ pub(crate) async fn bearer(
         }
         (Some(_), Some(_)) => Err(nobody()),
         (None, _) => {
-            let Some(cookie) = cookie(headers) else { return Err(nobody()) };
+            let Some(cookie) = cookie(headers, COOKIE_NAME) else { return Err(nobody()) };
             let bearer = host
                 .store()
                 .fn_bearer("session", &Sha256::digest(cookie.as_bytes()).into())
@@ -57,15 +57,15 @@ fn nobody() -> Problem {
     Problem::of(Fault::Unauthorized, "sign in, or send `Authorization: Bearer TOKEN`")
 }
 
-/// The session's token, if there is exactly one.
-pub(crate) fn cookie(headers: &HeaderMap) -> Option<String> {
+/// What a cookie of this name holds, if there is exactly one.
+pub(crate) fn cookie(headers: &HeaderMap, wanted: &str) -> Option<String> {
     let mut found = headers
         .get_all(COOKIE)
         .iter()
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(';'))
         .filter_map(|pair| pair.trim().split_once('='))
-        .filter(|(name, _)| *name == COOKIE_NAME)
+        .filter(|(name, _)| *name == wanted)
         .map(|(_, value)| value.to_owned());
     found.next().filter(|_| found.next().is_none())
 }

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::future::Future;
+use std::net::SocketAddr;
 
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{
-    DefaultBodyLimit, FromRequest as _, FromRequestParts as _, Path, Request, State,
+    ConnectInfo, DefaultBodyLimit, FromRequest as _, FromRequestParts as _, Path, Request, State,
 };
 use axum::http::header::{CACHE_CONTROL, ETAG};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
@@ -21,6 +22,7 @@ use serde_json::{Map, json};
 
 use super::bearer::bearer;
 use super::call::{Answered, Call};
+use crate::asking;
 use crate::body::{Asked, answer};
 use crate::host::Host;
 use crate::problem::{Fault, Problem};
@@ -132,9 +134,8 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
         Access::Open => None,
         Access::Permission(permission) => {
             let bearer = bearer(&host, route.method, &parts.headers).await?;
-            if !host.limits().admits(&bearer.principal) {
-                return Err(Problem::of(Fault::TooMany, "wait a moment"));
-            }
+            asking::is(&bearer.principal);
+            host.limits().admit(&bearer.principal)?;
             if !bearer.may(permission) {
                 return Err(not_permitted(&host, &bearer.principal, permission).await);
             }
@@ -156,20 +157,21 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let key = if route.writes { Some(idempotency_key(&parts.headers)?) } else { None };
     let query = query(parts.uri.query().unwrap_or_default())?;
     let headers = parts.headers.clone();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let body = if route.body.is_none() || route.method == Method::Delete {
         serde_json::from_value(json!({})).map_err(|_| no_body())?
     } else {
         let Asked(body) = Asked::from_request(Request::from_parts(parts, body), &host).await?;
         body
     };
-    Ok(Call { host, bearer, path, query, body, key, headers })
+    Ok(Call { host, bearer, path, query, body, key, headers, peer })
 }
 
 fn no_body() -> Problem {
     Problem::of(Fault::Internal, "a route without a body takes nothing")
 }
 
-async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
+pub(crate) async fn not_permitted(host: &Host, principal: &str, permission: &str) -> Problem {
     let facts: Map<_, _> = [("principal", principal), ("permission", permission)]
         .into_iter()
         .map(|(name, value)| (name.to_owned(), value.into()))

@@ -1,6 +1,7 @@
 //! What a function of a route gets, and gives.
 
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::str::FromStr;
 
 use axum::http::{HeaderMap, StatusCode};
@@ -12,6 +13,7 @@ use chancery_store::access::Bearer;
 use jiff::Timestamp;
 
 use crate::host::Host;
+use crate::observe::Trace;
 use crate::problem::{Fault, Problem};
 
 /// Nobody signs more statements at once.
@@ -30,6 +32,8 @@ pub(crate) struct Call<Q, B> {
     /// What the change is known by; routes that change nothing have none.
     pub(crate) key: Option<String>,
     pub(crate) headers: HeaderMap,
+    /// Where it comes from, as far as a socket tells.
+    pub(crate) peer: Option<IpAddr>,
 }
 
 /// An answer that is yes.
@@ -76,6 +80,11 @@ impl<Q, B> Call<Q, B> {
         self.text(name)
             .parse()
             .map_err(|why: Malformed| Problem::of(Fault::IdMalformed, why.to_string()))
+    }
+
+    /// The trace that this request is of: its caller's, or one of its own. Runs that it starts carry it.
+    pub(crate) fn trace_id(&self) -> Option<String> {
+        Trace::told(&self.headers).map(|trace| trace.trace_id)
     }
 
     /// What the change is known by. The binder made sure that routes that write have it.

@@ -10,6 +10,7 @@ mod common;
 mod description;
 mod documents;
 mod entries;
+mod events;
 mod kb;
 mod leases;
 mod limits;
@@ -32,6 +33,7 @@ use axum::Router;
 
 use crate::host::Host;
 
+pub(crate) use bearer::cookie;
 pub(crate) use bind::Routes;
 pub(crate) use call::{Answered, Call};
 pub(crate) use limits::Limits;
@@ -41,13 +43,14 @@ pub(crate) use limits::Limits;
 /// # Panics
 /// When a route of `chancery_api::routes` has no function: such a server must not start.
 pub(crate) fn routes(host: &Host) -> Router<Host> {
-    let nouns = [
+    let nouns: &[fn(Routes) -> Routes] = &[
         access::bind,
         approvals::bind,
         births::bind,
         description::bind,
         documents::bind,
         entries::bind,
+        events::bind,
         kb::bind,
         leases::bind,
         machines::bind,

@@ -2,6 +2,9 @@
 
 mod bad_input;
 mod clients;
+mod ear;
+mod feed;
+mod feed_load;
 mod leases;
 mod matrix;
 mod probes;

@@ -33,6 +33,11 @@ impl Secret {
         Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
     }
 
+    /// One that came from elsewhere.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(text.into())
+    }
+
     /// The password itself.
     pub fn expose(&self) -> &str {
         &self.0
