@@ -174,7 +174,11 @@ fn query_parameters(schema: &Value, schemas: &schemars::SchemaGenerator) -> Vec<
             if let Some(schema) = schema.as_object_mut() {
                 schema.remove("default");
             }
-            json!({ "name": name, "in": "query", "required": required(&name), "description": description.unwrap_or_default(), "schema": schema })
+            let mut parameter = json!({ "name": name, "in": "query", "required": required(&name), "schema": schema });
+            if let Some(description) = description {
+                parameter["description"] = description;
+            }
+            parameter
         })
         .collect()
 }
