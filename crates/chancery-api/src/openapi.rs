@@ -111,10 +111,10 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator) -> Value {
         Some(answer) => answer(schemas).to_value(),
         None => json!({ "type": "string" }),
     };
-    responses.insert(
-        route.status.to_string(),
-        json!({ "description": "Done.", "content": { media: { "schema": schema } } }),
-    );
+    for status in [Some(route.status), route.same_status].into_iter().flatten() {
+        let answer = json!({ "description": "Done.", "content": { media: { "schema": schema } } });
+        responses.insert(status.to_string(), answer);
+    }
     for (status, name, _) in REFUSALS {
         let refusal = json!({ "$ref": format!("#/components/responses/{name}") });
         responses.insert(status.to_string(), refusal);
