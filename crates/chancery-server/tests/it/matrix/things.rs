@@ -42,11 +42,30 @@ impl World {
         self.told("entry", &entry["entry_id"]);
         self.unit().await;
 
+        let kinds =
+            ["works", "fails"].map(|key| json!({ "class": "noop", "kind": "trial", "key": key }));
+        self.make(&token, "POST", "/v1/queue/jobs", &json!({ "jobs": kinds })).await;
+        let claimed =
+            self.make(&token, "POST", "/v1/queue/noop/claim", &json!({ "worker": "m0" })).await;
+        let (job, lease) = (&claimed["jobs"][0]["job_id"], &claimed["jobs"][0]["lease_no"]);
+        let failed = json!({ "job_id": job, "lease_no": lease, "outcome": "failed_for_good", "detail": { "reason": "x" } });
+        self.make(&token, "POST", "/v1/queue/ack", &json!({ "worker": "m0", "results": [failed] }))
+            .await;
+
         flows::live(&self.scene.db).await;
         for (word, prefix, query) in [
             ("approval", "apr", "select approval_id::text from approval.approval_request"),
             ("wfr", "wfr", "select workflow_run_id::text from workflow.workflow_run"),
-            ("step", "stp", "select step_run_id::text from workflow.step_run"),
+            (
+                "step",
+                "stp",
+                "select step_run_id::text from workflow.step_run where step_key = 'second'",
+            ),
+            (
+                "hidden step",
+                "stp",
+                "select step_run_id::text from workflow.step_run where step_key = 'first'",
+            ),
             ("task", "tsk", "select task_run_id::text from workflow.task_run"),
             ("wait", "wai", "select wait_id::text from workflow.wait"),
             (
@@ -54,6 +73,9 @@ impl World {
                 "chg",
                 "select change_request_id::text from workflow.workflow_change_requests",
             ),
+            ("permit", "prm", "select permit_id::text from birth.birth_admission_permit"),
+            ("job", "job", "select job_id::text from queue.job_queue"),
+            ("dead", "job", "select job_id::text from queue.job_dead_letter"),
             ("proposal", "prp", "select proposal_id::text from governance.proposal"),
         ] {
             self.name(word, prefix, &format!("{query} limit 1")).await;

@@ -156,8 +156,7 @@ impl World {
             let principal = format!("m-{class}");
             self.add(&principal, "human", &[&class]).await;
             let may = self.permissions(&[&class]).await;
-            let (id, token) = self.token(&principal, &may).await;
-            self.there.entry("token").or_insert(format!("tok_{}", id.simple()));
+            let (_, token) = self.token(&principal, &may).await;
             self.everybody.push(Who { name: class, principal, shows: Shows::Token(token), may });
         }
         for class in ["sovereign", "pic_human"] {
@@ -189,6 +188,8 @@ impl World {
             self.everybody.push(Who { name, principal, shows: Shows::Token(token), may });
         }
         let may: BTreeSet<String> = ["self.read".to_owned()].into();
+        let (spare, _) = self.token("m-sovereign", &may).await;
+        self.there.insert("token", format!("tok_{}", spare.simple()));
         let (_, token) = self.token("m-sovereign", &may).await;
         self.everybody.push(Who {
             name: "sovereign, by a narrow token".to_owned(),
