@@ -276,7 +276,9 @@ pub const RELEASE: Endpoint<Nothing, Leases, Released> = Endpoint::post(
 .keyless();
 pub const ENQUEUE: Endpoint<Nothing, NewJobs, Enqueued> =
     Endpoint::post("enqueue_jobs", "/v1/queue/jobs", WORK, "Put jobs into the queue, all or none.")
-        .keyless();
+        .keyless()
+        .status(201)
+        .or_status(200);
 pub const BEGIN: Endpoint<Nothing, BeginWork, Value> = Endpoint::post(
     "begin_work",
     "/v1/work/begin",

@@ -111,10 +111,10 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator) -> Value {
         Some(answer) => answer(schemas).to_value(),
         None => json!({ "type": "string" }),
     };
-    responses.insert(
-        route.status.to_string(),
-        json!({ "description": "Done.", "content": { media: { "schema": schema } } }),
-    );
+    for status in [Some(route.status), route.same_status].into_iter().flatten() {
+        let answer = json!({ "description": "Done.", "content": { media: { "schema": schema } } });
+        responses.insert(status.to_string(), answer);
+    }
     for (status, name, _) in REFUSALS {
         let refusal = json!({ "$ref": format!("#/components/responses/{name}") });
         responses.insert(status.to_string(), refusal);
@@ -174,7 +174,11 @@ fn query_parameters(schema: &Value, schemas: &schemars::SchemaGenerator) -> Vec<
             if let Some(schema) = schema.as_object_mut() {
                 schema.remove("default");
             }
-            json!({ "name": name, "in": "query", "required": required(&name), "description": description.unwrap_or_default(), "schema": schema })
+            let mut parameter = json!({ "name": name, "in": "query", "required": required(&name), "schema": schema });
+            if let Some(description) = description {
+                parameter["description"] = description;
+            }
+            parameter
         })
         .collect()
 }

@@ -73,6 +73,8 @@ pub struct Route {
     pub signed: bool,
     /// The status of a yes.
     pub status: u16,
+    /// The status of a yes that changed nothing, where it is another one.
+    pub same_status: Option<u16>,
     pub shape: Shape,
     /// The largest body.
     pub most_bytes: usize,
@@ -114,6 +116,7 @@ const fn plain(
         writes: false,
         signed: false,
         status: 200,
+        same_status: None,
         shape: Shape::Json,
         most_bytes: MOST_BYTES,
         query: None,
@@ -175,6 +178,12 @@ impl<Q, B, A> Endpoint<Q, B, A> {
     /// A body of another size at most.
     pub const fn at_most(mut self, bytes: usize) -> Self {
         self.route.most_bytes = bytes;
+        self
+    }
+
+    /// A yes that changed nothing, with another status.
+    pub const fn or_status(mut self, status: u16) -> Self {
+        self.route.same_status = Some(status);
         self
     }
 

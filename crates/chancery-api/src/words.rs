@@ -98,8 +98,8 @@ pub const WORDS: Endpoint<WordsQuery, Nothing, Words> = Endpoint::get(
     "Every text that people read, in one language.",
 );
 pub const TOKENS: Endpoint<Nothing, Nothing, Tokens> = Endpoint::get(
-    "tokens",
-    "/v1/tokens",
+    "state_tokens",
+    "/v1/state-tokens",
     Access::Permission("self.read"),
     "How the states of every machine are shown.",
 );

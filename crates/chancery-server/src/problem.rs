@@ -259,6 +259,7 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RS018
         | Code::RA002
         | Code::RB002
+        | Code::RB019
         | Code::RC001
         | Code::RO001
         | Code::RB019

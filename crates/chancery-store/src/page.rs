@@ -1,6 +1,6 @@
 //! Where a page begins.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -8,7 +8,7 @@ use crate::fsm::decode;
 use crate::{Error, Store};
 
 /// The last row of the page before: its time, RFC 3339 with all its digits, and its id.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct After {
     pub at: String,
     pub id: Uuid,

@@ -257,6 +257,11 @@ async fn new_token(call: Call<Nothing, NewToken>) -> Result<Answered<TokenMade>,
 async fn revoke_token(call: Call<Nothing, Reason>) -> Result<Answered<Token>, Problem> {
     bounded("reason", &call.body.reason, 1, 1000)?;
     let TokenId(id) = call.id("token")?;
+    // To whoever asks, the token of somebody else is as little there as one that nobody has.
+    let own = call.store().api_tokens(Some(call.reader())).await?;
+    if !own.iter().any(|token| token.token_id == id) {
+        return Err(Problem::of(Fault::NotFound, "you have no such token"));
+    }
     let revoked = call.store().fn_token_revoke(id, &call.body.reason, Some(call.reader())).await?;
     Ok(token(revoked).into())
 }

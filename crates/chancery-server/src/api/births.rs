@@ -75,6 +75,10 @@ async fn request(call: Call<Nothing, RequestPermits>) -> Result<Answered<Reserve
 
 async fn revoke(call: Call<Nothing, RevokePermit>) -> Result<Answered<Permit>, Problem> {
     let (store, id) = (call.store(), call.id::<PermitId>("permit")?.0);
+    // Nobody is asked to sign about what is not there.
+    if store.permit(id).await?.is_none() {
+        return Err(refused(store, Code::RB019, json!({ "permit_id": id })).await);
+    }
     let RevokePermit { reason, actor_class } = &call.body;
     let class = match actor_class {
         Some(class) => class.clone(),

@@ -119,6 +119,10 @@ async fn class_of<Q, B>(
 
 async fn dismiss(call: Call<Nothing, Dismiss>) -> Result<Answered<Value>, Problem> {
     let id = call.id::<JobId>("job")?.0;
+    // Nobody is asked to sign about what is not there.
+    if call.store().dead_letter(id).await?.is_none() {
+        return Err(refused(call.store(), Code::RE011, json!({ "job_id": id })).await);
+    }
     let Dismiss { reason, actor_class } = &call.body;
     let class = class_of(&call, actor_class.as_ref(), &people::DISMISSING_CLASSES).await?;
     let actor = call.actor().await?;
@@ -156,12 +160,15 @@ async fn propose(call: Call<Nothing, ProposeReplay>) -> Result<Answered<Replay>,
     Ok(batch(done.batch.batch_id, done.batch.requests, approval, done.batch.replayed)?.into())
 }
 
+fn no_batch() -> Problem {
+    Problem::of(Fault::NotFound, "there is no such batch")
+}
+
 async fn replay(call: Call<Nothing, Nothing>) -> Result<Answered<Replay>, Problem> {
     let (store, id) = (call.store(), call.id::<BatchId>("batch")?.0);
     let requests = store.replay_batch(id).await?;
     if requests.is_empty() {
-        let facts = json!({ "batch_id": id, "why": "there is no such batch" });
-        return Err(refused(store, Code::RE016, facts).await);
+        return Err(no_batch());
     }
     let may = call.bearer.as_ref().is_some_and(|bearer| bearer.may("approval.read"));
     let approval = match store.approval(people::approval_of(id)).await?.filter(|_| may) {
@@ -173,6 +180,9 @@ async fn replay(call: Call<Nothing, Nothing>) -> Result<Answered<Replay>, Proble
 
 async fn run(call: Call<Nothing, RunReplay>) -> Result<Answered<Replay>, Problem> {
     let id = call.id::<BatchId>("batch")?.0;
+    if call.store().replay_batch(id).await?.is_empty() {
+        return Err(no_batch());
+    }
     let RunReplay { approval_id, actor_class } = &call.body;
     let class = class_of(&call, actor_class.as_ref(), &people::PROPOSING_CLASSES).await?;
     let actor = call.actor().await?;

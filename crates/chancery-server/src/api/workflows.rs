@@ -111,9 +111,14 @@ async fn graph(call: Call<GraphQuery, Nothing>) -> Result<Response, Problem> {
 }
 
 async fn start(call: Call<Nothing, StartRun>) -> Result<Answered<RunMoved>, Problem> {
+    let (store, name) = (call.store(), call.text("workflow"));
+    // Nobody is asked to sign about what is not there.
+    if store.workflow_version(name, None).await?.is_none() {
+        return Err(refused(store, Code::RW001, unknown(name, None)).await);
+    }
     let actor = call.actor().await?;
     let start = engine::Start {
-        workflow: call.text("workflow").to_owned(),
+        workflow: name.to_owned(),
         inputs: Value::Object(call.body.inputs.clone()),
         run_id: None,
         trace_id: call.body.trace_id.clone().or_else(|| call.trace_id()),

@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod clients;
 mod ear;
 mod feed;
 mod feed_load;
@@ -17,5 +18,6 @@ mod routes_b;
 mod routes_b_queue;
 mod routes_b_work;
 mod scene;
+mod schemathesis;
 mod web;
 mod work;

@@ -8,12 +8,16 @@ use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Response;
 use chancery_engine::loops::{Board, LOOPS};
 use chancery_server::{Host, router};
+use chancery_store::access::NewToken;
 use chancery_store::managed::{Env, Home, Secret, secrets};
 use chancery_store::{Role, Store};
 use chancery_testkit::{TestDb, repo_path};
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
+use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tower::ServiceExt as _;
+use uuid::Uuid;
 
 pub(crate) struct Scene {
     pub(crate) db: TestDb,
@@ -55,6 +59,24 @@ impl Scene {
     pub(crate) fn with_loops(self, board: Arc<Board>, asked: watch::Receiver<bool>) -> Self {
         let host = Host::new(self.store.clone(), board, self.secret.clone(), asked);
         Self { host, ..self }
+    }
+
+    /// A service that works, and the token it shows.
+    pub(crate) async fn worker_token(&self, name: &str) -> String {
+        self.db.service(name, &["executor_worker"]).await;
+        let token = format!("chy_{}", Uuid::now_v7().simple());
+        let issued = NewToken {
+            token_id: Uuid::now_v7(),
+            principal: name,
+            label: "works",
+            scopes: &["queue.work".to_owned()],
+            seconds: 3600,
+            token_sha256: Sha256::digest(token.as_bytes()).into(),
+            acted_by: None,
+            by_token: None,
+        };
+        self.db.store(Role::Migrator).fn_token_issue(&issued).await.expect("a token");
+        token
     }
 
     /// A request with exactly these headers.
@@ -119,4 +141,13 @@ impl Answer {
         assert_eq!(self.status.as_u16(), status, "{self:?}");
         self
     }
+}
+
+/// The server, at its address.
+pub(crate) async fn listening(scene: &Scene) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a place");
+    let address = listener.local_addr().expect("its address");
+    let routes = router(scene.host.clone());
+    tokio::spawn(async move { axum::serve(listener, routes).await });
+    format!("http://{address}")
 }

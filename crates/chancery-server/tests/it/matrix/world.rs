@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::http::request::Builder;
 use chancery_store::access::{NewSession, NewToken};
 use chancery_store::{Role, Store};
+use ed25519_dalek::SigningKey;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
@@ -98,7 +99,7 @@ impl World {
     }
 
     /// What the table gives to classes.
-    async fn permissions(&self, classes: &[&str]) -> BTreeSet<String> {
+    pub(super) async fn permissions(&self, classes: &[&str]) -> BTreeSet<String> {
         let classes = classes.join(",");
         let query = format!(
             "select distinct permission from identity.class_permission where actor_class = any (string_to_array('{classes}', ','))"
@@ -106,14 +107,21 @@ impl World {
         self.scene.db.texts(&query).await.into_iter().flatten().collect()
     }
 
-    async fn add(&self, principal: &str, kind: &str, classes: &[&str]) {
+    pub(super) async fn add(&self, principal: &str, kind: &str, classes: &[&str]) {
         let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
         let added = self.operator().fn_principal_add(principal, kind, &classes, None).await;
         added.expect("a principal");
+        if kind != "service" {
+            let seed: [u8; 32] = digest(principal);
+            let key = SigningKey::from_bytes(&seed).verifying_key();
+            let (operator, key_id) = (self.operator(), Uuid::now_v7());
+            let key = operator.fn_key_register(key_id, principal, key.as_bytes(), None, None).await;
+            key.expect("a key");
+        }
     }
 
     /// A token of a principal, and its id.
-    async fn token(&self, principal: &str, scopes: &BTreeSet<String>) -> (Uuid, String) {
+    pub(super) async fn token(&self, principal: &str, scopes: &BTreeSet<String>) -> (Uuid, String) {
         let (token_id, token) = (Uuid::now_v7(), format!("chy_{}", Uuid::now_v7().simple()));
         let scopes: Vec<String> = scopes.iter().cloned().collect();
         let new = NewToken {
@@ -124,6 +132,7 @@ impl World {
             seconds: 3600,
             token_sha256: digest(&token),
             acted_by: None,
+            by_token: None,
         };
         self.operator().fn_token_issue(&new).await.expect("a token");
         (token_id, token)
@@ -147,8 +156,7 @@ impl World {
             let principal = format!("m-{class}");
             self.add(&principal, "human", &[&class]).await;
             let may = self.permissions(&[&class]).await;
-            let (id, token) = self.token(&principal, &may).await;
-            self.there.entry("token").or_insert(format!("tok_{}", id.simple()));
+            let (_, token) = self.token(&principal, &may).await;
             self.everybody.push(Who { name: class, principal, shows: Shows::Token(token), may });
         }
         for class in ["sovereign", "pic_human"] {
@@ -180,6 +188,8 @@ impl World {
             self.everybody.push(Who { name, principal, shows: Shows::Token(token), may });
         }
         let may: BTreeSet<String> = ["self.read".to_owned()].into();
+        let (spare, _) = self.token("m-sovereign", &may).await;
+        self.there.insert("token", format!("tok_{}", spare.simple()));
         let (_, token) = self.token("m-sovereign", &may).await;
         self.everybody.push(Who {
             name: "sovereign, by a narrow token".to_owned(),
