@@ -8,6 +8,7 @@ pub mod description;
 pub mod documents;
 pub mod entries;
 pub mod events;
+pub mod governance;
 pub mod id;
 pub mod kb;
 pub mod leases;
@@ -41,6 +42,7 @@ pub fn routes() -> Vec<&'static Route> {
         documents::ROUTES,
         entries::ROUTES,
         events::ROUTES,
+        governance::ROUTES,
         kb::ROUTES,
         leases::ROUTES,
         machines::ROUTES,

@@ -253,13 +253,15 @@ fn status_of(code: Code) -> StatusCode {
         Code::RE006
         | Code::RE011
         | Code::RE020
+        | Code::RE040
+        | Code::RE041
+        | Code::RE049
         | Code::RW001
         | Code::RW012
         | Code::RS001
         | Code::RS018
         | Code::RA002
         | Code::RB002
-        | Code::RB019
         | Code::RC001
         | Code::RO001
         | Code::RB019

@@ -11,6 +11,7 @@ mod description;
 mod documents;
 mod entries;
 mod events;
+mod governance;
 mod kb;
 mod leases;
 mod limits;
@@ -51,6 +52,7 @@ pub(crate) fn routes(host: &Host) -> Router<Host> {
         documents::bind,
         entries::bind,
         events::bind,
+        governance::bind,
         kb::bind,
         leases::bind,
         machines::bind,
