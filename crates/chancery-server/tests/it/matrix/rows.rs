@@ -3,6 +3,7 @@
 mod a;
 mod b;
 mod c;
+mod d;
 
 use serde_json::{Value, json};
 
@@ -87,7 +88,10 @@ fn row(route: &'static str) -> Row {
 
 /// Every row there is. A route without one fails the test.
 pub(crate) fn rows() -> Vec<Row> {
-    [access(), description(), a::rows(), b::rows(), c::rows()].into_iter().flatten().collect()
+    [access(), description(), a::rows(), b::rows(), c::rows(), d::rows()]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 fn access() -> Vec<Row> {
