@@ -1,4 +1,4 @@
-//! The routes against a real database, without a socket.
+//! The routes against a real database, most of them without a socket.
 
 mod access;
 mod bad_input;
@@ -6,5 +6,7 @@ mod leases;
 mod oidc;
 mod probes;
 mod scene;
+mod security;
+mod sockets;
 mod web;
 mod work;
