@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use hyper::body::Body as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -31,6 +32,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
         if !is_json(&request) {
             return Err(Problem::of(Fault::MediaType, "send `Content-Type: application/json`"));
         }
+        // Who says that it is too much is not waited for.
+        if request.body().size_hint().lower() > MOST_BYTES as u64 {
+            return Err(too_large());
+        }
         let patience = request.extensions().get::<Patience>();
         let patience = patience.map_or(Duration::from_secs(10), |patience| patience.0);
         let bytes = tokio::time::timeout(patience, Bytes::from_request(request, state))
@@ -42,13 +47,15 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Asked<T> {
                 )
             })?
             .map_err(|rejection| match rejection.status() {
-                StatusCode::PAYLOAD_TOO_LARGE => {
-                    Problem::of(Fault::BodyTooLarge, "send less at once, or references")
-                }
+                StatusCode::PAYLOAD_TOO_LARGE => too_large(),
                 _ => Problem::of(Fault::BodyMalformed, "the body ended early"),
             })?;
         asked(&bytes).map(Asked)
     }
+}
+
+fn too_large() -> Problem {
+    Problem::of(Fault::BodyTooLarge, "send less at once, or references")
 }
 
 fn is_json(request: &Request) -> bool {

@@ -13,7 +13,7 @@ use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// What a host is told beside its database. The default is a host for this machine alone.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// Speaks TLS itself.
     pub tls: Option<Tls>,
@@ -26,19 +26,6 @@ pub struct Options {
     /// So many sign-ins from one address in a minute; `sign_in.per_address_per_minute` when it is left out.
     pub sign_ins_a_minute: Option<u32>,
     pub patience: Patience,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            tls: None,
-            public_url: None,
-            oidc: None,
-            requests_a_minute: None,
-            sign_ins_a_minute: None,
-            patience: Patience::default(),
-        }
-    }
 }
 
 impl Options {

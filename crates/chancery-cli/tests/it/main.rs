@@ -2,6 +2,7 @@
 //!
 //! A cluster takes seconds to make, so each test that needs one walks a long way with it.
 
+mod access;
 mod approval;
 mod audit;
 mod backup;

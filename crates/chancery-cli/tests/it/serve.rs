@@ -14,12 +14,20 @@ pub(crate) struct Host {
     child: Child,
     pub(crate) url: String,
     token: String,
-    agent: ureq::Agent,
+    pub(crate) agent: ureq::Agent,
 }
 
 impl Host {
     pub(crate) fn start(place: &Place) -> Self {
-        let mut command = place.command(&["serve", "--listen", ":0", "--json"]);
+        let config = ureq::Agent::config_builder().http_status_as_error(false);
+        let agent = config.timeout_global(Some(Duration::from_secs(40))).build().into();
+        Self::with(place, &[], agent)
+    }
+
+    /// With more options, asked by this client.
+    pub(crate) fn with(place: &Place, more: &[&str], agent: ureq::Agent) -> Self {
+        let args = [&["serve", "--listen", ":0", "--json"], more].concat();
+        let mut command = place.command(&args);
         let mut child =
             command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("a host");
         let mut line = String::new();
@@ -32,8 +40,6 @@ impl Host {
         });
         let file = said["token_file"].as_str().expect("a file");
         let token = fs::read_to_string(file).expect("the token").trim().to_owned();
-        let config = ureq::Agent::config_builder().http_status_as_error(false);
-        let agent = config.timeout_global(Some(Duration::from_secs(40))).build().into();
         Self { child, url: said["url"].as_str().expect("a URL").to_owned(), token, agent }
     }
 
@@ -84,7 +90,7 @@ impl Drop for Host {
     }
 }
 
-fn read(answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
+pub(crate) fn read(answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
     let status = answer.status().as_u16();
     let text = answer.into_body().read_to_string().expect("text");
     (status, serde_json::from_str(&text).expect("every answer is JSON"))

@@ -1,4 +1,4 @@
-//! The routes against a real database, without a socket.
+//! The routes against a real database, most of them without a socket.
 
 mod access;
 mod bad_input;
@@ -19,5 +19,7 @@ mod routes_b_queue;
 mod routes_b_work;
 mod scene;
 mod schemathesis;
+mod security;
+mod sockets;
 mod web;
 mod work;
