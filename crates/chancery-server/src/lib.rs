@@ -15,6 +15,7 @@ mod options;
 mod patience;
 mod problem;
 mod queue;
+pub mod telemetry;
 mod waiting;
 mod work;
 

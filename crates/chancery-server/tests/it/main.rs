@@ -7,4 +7,5 @@ mod feed_load;
 mod leases;
 mod probes;
 mod scene;
+mod telemetry;
 mod work;
