@@ -52,6 +52,7 @@ bench: setup ## the engine beside its limit, in one run; figures in bench/result
 	target/release/chancery-bench --births-only
 	target/release/chancery-bench --workflows-only
 	target/release/chancery-bench --layout-only
+	target/release/chancery-bench --http-only
 	target/release/chancery-bench --held-only 180
 
 bench-queue: setup ## the queue beside River and graphile_worker, in one run; figures in bench/results/queue.json

@@ -3,6 +3,7 @@
 mod births;
 mod ground;
 mod held;
+mod http;
 mod layout;
 mod units;
 mod workflows;
@@ -46,6 +47,9 @@ struct Arguments {
     /// Measure only the queue under a snapshot that is held for so many seconds.
     #[arg(long, value_name = "SECONDS")]
     held_only: Option<u64>,
+    /// Measure only a move over HTTP beside the same through the library. Fails when it is slower than asked.
+    #[arg(long)]
+    http_only: bool,
     /// Measure only the layout of workflows. Fails when it is slower than asked.
     #[arg(long)]
     layout_only: bool,
@@ -122,6 +126,11 @@ async fn main() -> Result<()> {
     if let Some(seconds) = arguments.held_only {
         let figures = held::measure(&server, Duration::from_secs(seconds)).await?;
         return keep(&arguments.json.with_file_name("held_snapshot.json"), &figures);
+    }
+    if arguments.http_only {
+        let time = Duration::from_secs_f64(arguments.seconds);
+        let figures = http::measure(&server, arguments.rounds, time).await?;
+        return keep(&arguments.json.with_file_name("http.json"), &figures);
     }
     if arguments.births_only {
         let figures = births::measure(&server, arguments.rounds).await?;

@@ -43,12 +43,17 @@ mod saying;
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
+use chancery_server::telemetry::Exporter;
 use clap::Parser as _;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Layer as _};
 
 use crate::cli::{Cli, Command, Cutter, DotBirthAdmit, Globals};
 use crate::config::Config;
 use crate::failure::{Failure, Outcome};
 use crate::output::Out;
+use crate::serve::LogFormat;
 
 /// What every command works with: what was asked for in the environment, and where answers go.
 #[derive(Debug)]
@@ -77,7 +82,9 @@ pub fn dot_birth_admit() -> ExitCode {
 }
 
 fn program(globals: &Globals, command: Command) -> ExitCode {
-    log_to_stderr(globals.verbose);
+    let serve = if let Command::Serve(serve) = &command { Some(serve) } else { None };
+    // Sends what is left when it goes.
+    let _exporter = log_to_stderr(globals.verbose, serve);
     let mut out = Out::to_stdout(globals.json);
     let outcome =
         run(globals, command, &mut out).unwrap_or_else(|failure| failure.report(&mut out));
@@ -100,18 +107,25 @@ fn run(globals: &Globals, command: Command, out: &mut Out) -> Result<Outcome, Fa
     runtime.block_on(cli::dispatch(&mut context, command))
 }
 
-fn log_to_stderr(verbose: u8) {
+fn log_to_stderr(verbose: u8, serve: Option<&serve::Serve>) -> Option<Exporter> {
     // A slow statement of a migration is no news to its user, and would be printed in full.
-    let filter = match verbose {
+    let filter = EnvFilter::new(match verbose {
         0 => "warn,sqlx=error",
         1 => "info,sqlx=warn",
         2 => "debug,sqlx=info",
         _ => "trace",
+    });
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    let lines = match serve.map(serve::Serve::log_format) {
+        Some(LogFormat::Json) => lines.json().with_filter(filter).boxed(),
+        _ => lines
+            .with_ansi(std::io::stderr().is_terminal())
+            .without_time()
+            .with_filter(filter)
+            .boxed(),
     };
-    tracing_subscriber::fmt()
-        .with_env_filter(tracing_subscriber::EnvFilter::new(filter))
-        .with_writer(std::io::stderr)
-        .with_ansi(std::io::stderr().is_terminal())
-        .without_time()
-        .init();
+    let exporter = serve.and_then(serve::Serve::collector).map(|it| Exporter::start(&it));
+    let traces = exporter.as_ref().map(Exporter::layer);
+    tracing_subscriber::registry().with(lines).with(traces).init();
+    exporter
 }

@@ -150,6 +150,7 @@ async fn start(context: &mut Context, args: Start) -> Result<Outcome, Failure> {
         run_id: args.id,
         data: document::read_optional("data", args.data.as_deref())?,
         parent: args.parent,
+        trace_id: None,
         request: args.asked.request(None)?,
     };
     let (store, actor) = act(context).await?;

@@ -4,10 +4,11 @@ use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use chancery_server::telemetry::Collector;
 use chancery_server::{Oidc, Options, Tls};
 use chancery_store::managed::{Secret, secrets};
 use chancery_store::{Role, Store};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
@@ -59,6 +60,43 @@ pub(crate) struct Serve {
     /// A file with the secret that the provider gave, if it gave one
     #[arg(long, value_name = "FILE", requires = "oidc_issuer")]
     oidc_client_secret_file: Option<PathBuf>,
+    /// How lines of the log are written
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    /// Send traces of requests to this collector of OpenTelemetry, by OTLP over HTTP
+    #[arg(long, value_name = "URL", env = "OTEL_EXPORTER_OTLP_ENDPOINT", hide_env_values = true)]
+    otlp_endpoint: Option<String>,
+    /// Headers for the collector, such as its key
+    #[arg(long, env = "OTEL_EXPORTER_OTLP_HEADERS", hide = true, hide_env_values = true)]
+    otlp_headers: Option<String>,
+    /// The name under which the collector files them
+    #[arg(long, env = "OTEL_SERVICE_NAME", hide = true)]
+    otlp_service: Option<String>,
+}
+
+/// What a line of the log is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum LogFormat {
+    /// For people.
+    Text,
+    /// For programs: one object a line.
+    Json,
+}
+
+impl Serve {
+    pub(crate) fn log_format(&self) -> LogFormat {
+        self.log_format
+    }
+
+    /// Where traces go, if anywhere.
+    pub(crate) fn collector(&self) -> Option<Collector> {
+        let endpoint = self.otlp_endpoint.clone().filter(|url| !url.is_empty())?;
+        Some(Collector {
+            endpoint,
+            headers: self.otlp_headers.clone(),
+            service: self.otlp_service.clone(),
+        })
+    }
 }
 
 /// A place with or without a port, and nothing behind it.

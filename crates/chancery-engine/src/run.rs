@@ -148,6 +148,8 @@ pub struct Birth {
     pub run_id: Option<Uuid>,
     pub data: Option<Value>,
     pub parent: Option<Uuid>,
+    /// The trace that it belongs to; a new one when it is left out.
+    pub trace_id: Option<String>,
     pub request: Request,
 }
 
@@ -179,7 +181,7 @@ pub async fn start(
         idempotency_key: key(request),
         reason: request.reason.clone(),
         parent: birth.parent,
-        trace_id: None,
+        trace_id: birth.trace_id.clone(),
         signed: None,
     };
     let initial = initial_state(store, machine).await?;

@@ -13,6 +13,7 @@ mod oidc;
 mod options;
 mod patience;
 mod problem;
+pub mod telemetry;
 mod waiting;
 
 pub use api::password::{fresh as fresh_salt, hashed as hashed_password};

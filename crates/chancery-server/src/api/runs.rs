@@ -49,6 +49,7 @@ async fn start(call: Call<Nothing, NewRun>) -> Result<Answered<Moved>, Problem> 
         run_id: None,
         data: Some(Value::Object(data)),
         parent: parent_run_id.map(|id| id.0),
+        trace_id: call.trace_id(),
         request: request(None, evidence, reason, actor_class, trigger, Some(call.key())),
     };
     let report = engine::start(call.store(), &actor, &machine, &birth).await?;

@@ -17,7 +17,7 @@ use uuid::Uuid;
 use crate::ear::{Ear, Served, token};
 
 /// A machine whose every move is an event, and can always be made again.
-const METER: &str = r#"
+pub(crate) const METER: &str = r#"
 machine: meter
 scope: custom
 version: 1.0.0

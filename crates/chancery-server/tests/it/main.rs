@@ -22,4 +22,5 @@ mod schemathesis;
 mod security;
 mod sockets;
 mod web;
+mod telemetry;
 mod work;
