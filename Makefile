@@ -63,7 +63,7 @@ bench-queue: setup ## the queue beside River and graphile_worker, in one run; fi
 test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"
 	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
-	CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 CHANCERY_TEST_RELAY_EVENTS=100000 CHANCERY_TEST_KILLS=200 CHANCERY_TEST_FLIPS=all CHANCERY_TEST_CELLS=all CHANCERY_TEST_INSTANTS=all CHANCERY_TEST_LAG_EVENTS=1000000 CHANCERY_TEST_JOBS=200000 CHANCERY_TEST_PERMITS=1000 CHANCERY_TEST_GRAPHS=50000 CHANCERY_TEST_WALKS=2000 CHANCERY_TEST_FLOWS=200 CHANCERY_TEST_LISTENERS=1000 cargo nextest run --workspace --no-fail-fast --profile soak
+	CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 CHANCERY_TEST_RELAY_EVENTS=100000 CHANCERY_TEST_KILLS=200 CHANCERY_TEST_FLIPS=all CHANCERY_TEST_CELLS=all CHANCERY_TEST_INSTANTS=all CHANCERY_TEST_LAG_EVENTS=1000000 CHANCERY_TEST_JOBS=200000 CHANCERY_TEST_PERMITS=1000 CHANCERY_TEST_GRAPHS=50000 CHANCERY_TEST_WALKS=2000 CHANCERY_TEST_FLOWS=200 CHANCERY_TEST_LISTENERS=1000 CHANCERY_TEST_EXAMPLES=200 cargo nextest run --workspace --no-fail-fast --profile soak
 
 docs: build ## generate the pages that are made from the machine files
 	@for file in machines/*.yaml machines/examples/*.yaml; do

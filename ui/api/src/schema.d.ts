@@ -38,6 +38,592 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/metrics": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Figures of this process, as Prometheus reads them. */
+        get: operations["metrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/approvals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests for approval, the newest first. */
+        get: operations["approvals"];
+        put?: never;
+        /** Ask for an approval. */
+        post: operations["request_approval"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/approvals/{approval}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A request with its votes, what it lacks, and whether the caller can vote. */
+        get: operations["approval"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/approvals/{approval}/votes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Vote on a request. The newest vote of a voter counts. */
+        post: operations["vote"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/births/families": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Tables under admission. */
+        get: operations["list_families"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/births/permits": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Permits, the newest first. */
+        get: operations["list_permits"];
+        put?: never;
+        /** Ask for permits, all or none. */
+        post: operations["request_permits"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/births/permits/{permit}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A permit and what can be done to it. */
+        get: operations["show_permit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/births/permits/{permit}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a permit back that was not used. */
+        post: operations["revoke_permit"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/callbacks/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call back: the token is the right. */
+        post: operations["call_back"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Changes of workflows, the newest first. */
+        get: operations["list_changes"];
+        put?: never;
+        /** Write a definition as a draft. */
+        post: operations["propose_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A change, its approval and what can be done to it. */
+        get: operations["show_change"];
+        /** Write the next revision of a draft. */
+        put: operations["revise_change"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}/diff": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What a change changes, by meaning. */
+        get: operations["change_diff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A change beside what it changes, on one picture. */
+        get: operations["change_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}/merge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make an approved definition the newest version. */
+        post: operations["merge_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand a change in and ask for the approval it needs. */
+        post: operations["submit_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/changes/{change}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a change back before others were asked. */
+        post: operations["withdraw_change"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Source documents, by name. */
+        get: operations["documents"];
+        put?: never;
+        /** Store a document, or a new version of one. The same bytes are the same version, so it needs no key. */
+        post: operations["add_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{document}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A document with its newest version. */
+        get: operations["document"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{document}/source": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The bytes of a version, as they were given. */
+        get: operations["document_source"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/documents/{document}/units": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its live units, in its order. */
+        get: operations["document_units"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/entries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Requests to cut, the newest first. */
+        get: operations["entries"];
+        put?: never;
+        /** Ask for a document to be cut. */
+        post: operations["mark"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/entries/{entry}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A request: its four stages, its rules, its history, and what can come next. */
+        get: operations["entry"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/entries/{entry}/abandon": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give a request up for good; what was cut and not verified is taken back. */
+        post: operations["abandon_entry"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Listen to what changes, as Server-Sent Events. */
+        get: operations["events"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/inbox": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What waits for the caller, and what is open and not theirs to decide. */
+        get: operations["inbox"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/kb": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The newest revision of each document, by path. */
+        get: operations["kb"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/kb/document": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A revision with its text and signatures. The ETag is its number. */
+        get: operations["kb_document"];
+        /** Write a revision. With If-Match (0 for a new document) it is refused when there is a newer one. The same text again changes nothing, so it needs no key. */
+        put: operations["put_kb_document"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/kb/signatures": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put one's name under a revision. */
+        post: operations["sign_kb_document"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/kb/verify": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whether texts, digests and signatures fit, computed anew. */
+        get: operations["verify_kb"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/key-requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Keys that one asked for, the newest first. */
+        get: operations["key_requests"];
+        put?: never;
+        /** Ask the operator to accept a public key as one's own. */
+        post: operations["new_key_request"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/lag": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How late consumers are, with trend and thresholds. */
+        get: operations["show_lag"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/machines": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Machines and their versions, by name. */
+        get: operations["machines"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/machines/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A machine with its states and transitions. The ETag is the digest of its definition. */
+        get: operations["machine"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/machines/{name}/diagram": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A machine as a page of Markdown with a mermaid diagram. */
+        get: operations["machine_diagram"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/me": {
         parameters: {
             query?: never;
@@ -72,6 +658,552 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/orchestrator/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs of the orchestrator, the newest first. */
+        get: operations["orchestrator_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orchestrator/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run: its fourteen states, gates, invariants, backup, documents, and what can come next. */
+        get: operations["orchestrator_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orchestrator/runs/{run}/approve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Always refused: a gate is passed behind the login of the reviewers. The refusal says what to run. */
+        post: operations["approve_orchestrator_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/orchestrator/runs/{run}/stop": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Stop a run where it stands. */
+        post: operations["stop_orchestrator_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change one's password; every session of one's own ends. */
+        put: operations["set_password"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/principals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Humans, agents and services, by name. */
+        get: operations["principals"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/principals/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Somebody, with their public keys. */
+        get: operations["principal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/proposals": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Proposals that are not about workflows, the newest first. */
+        get: operations["list_proposals"];
+        put?: never;
+        /** Write a proposal as a draft. */
+        post: operations["propose"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/proposals/{proposal}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A proposal, what it rests on, its approval and what can be done to it. */
+        get: operations["show_proposal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/proposals/{proposal}/carry-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Record that what was approved is done. */
+        post: operations["carry_out_proposal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/proposals/{proposal}/submit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Hand a proposal in and ask for the approval it needs. */
+        post: operations["submit_proposal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/proposals/{proposal}/withdraw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a proposal back before others were asked. */
+        post: operations["withdraw_proposal"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How deep the queue is, and how it is. */
+        get: operations["show_queue"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/ack": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report on jobs. */
+        post: operations["report_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/dead": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Dead letters, the newest first. */
+        get: operations["list_dead_letters"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/dead/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A dead letter with its story and what can be done about it. */
+        get: operations["show_dead_letter"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/dead/{job}/dismiss": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Set a dead letter aside without running it again. */
+        post: operations["dismiss_dead_letter"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Keep leases. */
+        post: operations["extend_leases"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/jobs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put jobs into the queue, all or none. */
+        post: operations["enqueue_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/jobs/{job}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A job, wherever it is. */
+        get: operations["show_job"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/release": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give jobs back that were not begun. */
+        post: operations["release_leases"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/turn": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report and lease the next jobs in one transaction. */
+        post: operations["turn_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/queue/{class}/claim": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Lease due jobs of a class. */
+        post: operations["claim_jobs"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Propose to run dead jobs again, and ask for the approval it needs. */
+        post: operations["propose_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{batch}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A batch of replays as it stands. */
+        get: operations["show_replay"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/replays/{batch}/run": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Run an approved batch. */
+        post: operations["run_replay"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs of custom machines, the newest first. */
+        get: operations["runs"];
+        put?: never;
+        /** Start a run. */
+        post: operations["start_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run and what the caller can do to it. The ETag is its number of moves. */
+        get: operations["run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/history": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Its moves, the oldest first. */
+        get: operations["run_history"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a move. With If-Match it is refused when somebody moved it meanwhile. */
+        post: operations["move_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/runs/{run}/preview": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What a move would be answered with. Changes nothing. */
+        post: operations["preview_move"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is called like this, as far as the reader may see it. */
+        get: operations["search"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/session": {
         parameters: {
             query?: never;
@@ -90,10 +1222,1588 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/session/oidc": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Send the browser to the provider of identities. */
+        get: operations["sign_in_elsewhere"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/session/oidc/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Where the provider sends the browser back to. */
+        get: operations["signed_in_elsewhere"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/state-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How the states of every machine are shown. */
+        get: operations["state_tokens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A step with all that is known of it. */
+        get: operations["show_step"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Note how far the work has come. */
+        post: operations["checkpoint_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say something about a step. */
+        post: operations["comment_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}/escalate-block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a block is worse than it looks. */
+        post: operations["escalate_step_block"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a deadline to a later time. */
+        post: operations["extend_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/steps/{step}/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a call that the machine names: claim, wait, block, complete, … */
+        post: operations["move_step"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A task with all that is known of it. */
+        get: operations["show_task"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/checkpoints": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Note how far the work has come. */
+        post: operations["checkpoint_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/comments": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say something about a task. */
+        post: operations["comment_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/escalate-block": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a block is worse than it looks. */
+        post: operations["escalate_task_block"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/extend": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Move a deadline to a later time. */
+        post: operations["extend_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tasks/{task}/moves": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a call that the machine names: claim, wait, block, complete, … */
+        post: operations["move_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One's own tokens, the newest first. */
+        get: operations["tokens"];
+        put?: never;
+        /** Make a token. What it is recognised by is told once. */
+        post: operations["new_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/tokens/{token}/revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make one's own token good for nothing. */
+        post: operations["revoke_token"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/units/{unit}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A unit with its text. */
+        get: operations["unit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/waits/{wait}/answer": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Give what a step or task waits for from a person. */
+        post: operations["answer_wait"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/words": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Every text that people read, in one language. */
+        get: operations["words"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/work/begin": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin the work that a leased job is about. */
+        post: operations["begin_work"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/work/callback": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Expect a call-back; its token is told once, here. */
+        post: operations["issue_callback"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/work/report": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Report on the work, and settle its job with it. */
+        post: operations["report_work"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Workers and loops, and when they last ticked. */
+        get: operations["list_workers"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Runs of workflows, the newest first; those of sub-workflows are among them. */
+        get: operations["list_workflow_runs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A run, why it has its colour, and what can be done to it. */
+        get: operations["show_workflow_run"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Call a run off, with an approval of exactly this. */
+        post: operations["cancel_workflow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/downstream": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Steps that have not begun because something before them holds them up. */
+        get: operations["workflow_run_downstream"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The picture of a run, with where its steps stand. */
+        get: operations["workflow_run_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/pause": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Put a run on hold. */
+        post: operations["pause_workflow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/resume": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Let a run go on. */
+        post: operations["resume_workflow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/rollup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Why a run has its colour, computed from all its steps. */
+        get: operations["workflow_run_rollup"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflow-runs/{run}/snapshot": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Everything that is needed to show a run again, of one moment. */
+        get: operations["workflow_run_snapshot"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Workflows that can be started, by name. */
+        get: operations["list_workflows"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{workflow}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A version of a workflow, as far as the reader may see it. */
+        get: operations["show_workflow"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{workflow}/graph": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The picture of a workflow, laid out here. */
+        get: operations["workflow_graph"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workflows/{workflow}/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Begin a run of the newest version. */
+        post: operations["start_workflow_run"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Why a request is given up. */
+        Abandon: {
+            reason: string;
+            /**
+             * @description What it rests on; the reason when it is left out.
+             * @default null
+             */
+            audit_ref: string | null;
+        };
+        /** @description Reports. */
+        Ack: {
+            worker: string;
+            results: components["schemas"]["JobReport"][];
+        };
+        /** @description What became of reports. */
+        AckReport: {
+            /** Format: uint64 */
+            accepted: number;
+            /**
+             * Format: uint64
+             * @description Reported before, and taken then.
+             */
+            replayed: number;
+            refused: components["schemas"]["LateReport"][];
+        };
+        /** @description Something that can be done, and whether the caller may: told by the function that would do it. */
+        Action: {
+            /** @description The word that a request names it by. */
+            name: string;
+            label: string;
+            /** @description The state that it leads to, where it is one. */
+            to?: string | null;
+            /** @description The class that it is done in. */
+            actor_class: string;
+            allowed: boolean;
+            /** @description What stands against it, each with its code and facts. */
+            problems: {
+                [key: string]: unknown;
+            }[];
+            /**
+             * @description What the caller still has to bring.
+             * @default []
+             */
+            needs: {
+                [key: string]: unknown;
+            }[];
+            /** @description The command that does it, where this API is not the way. */
+            run?: string | null;
+        };
+        /** @description A version that stands. */
+        Added: {
+            document_id: string;
+            prefix: string;
+            source_version_id: components["schemas"]["SourceVersionId"];
+            /** Format: int32 */
+            version_seq: number;
+            media_type: string;
+            /** @description Hex. */
+            content_sha256: string;
+            /** Format: int32 */
+            byte_length: number;
+            /** @description The same bytes were there before. */
+            replayed: boolean;
+            /**
+             * Format: uint
+             * @description How many units it would be cut into.
+             */
+            would_cut: number;
+        };
+        /** @description What is waited for. */
+        AnswerWait: {
+            /** @description What proves it, not empty. */
+            proof: {
+                [key: string]: unknown;
+            };
+            actor_class?: string | null;
+        };
+        /** @description A wait that is over. */
+        Answered: {
+            wait_id: components["schemas"]["WaitId"];
+            /** @description Nothing else was waited for, so the work goes on. */
+            resumed: boolean;
+            replayed: boolean;
+        };
+        /** @description A request as it stands. */
+        Approval: {
+            approval_id: components["schemas"]["ApprovalId"];
+            kind: string;
+            subject_kind: string;
+            subject_ref: string;
+            /** @description Hex. */
+            subject_digest?: string | null;
+            risk: string;
+            title: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            proposer: string;
+            state: components["schemas"]["ApprovalState"];
+            tally: components["schemas"]["Tally"];
+            quorum: components["schemas"]["Quorum"];
+            requested_at: string;
+            expires_at: string;
+            /** @description Hex; what a vote is about. */
+            request_digest: string;
+            used?: components["schemas"]["Used"] | null;
+        };
+        ApprovalId: string;
+        /** @description A request with its votes, what it lacks, and what the caller can do. */
+        ApprovalShown: {
+            approval_id: components["schemas"]["ApprovalId"];
+            kind: string;
+            subject_kind: string;
+            subject_ref: string;
+            /** @description Hex. */
+            subject_digest?: string | null;
+            risk: string;
+            title: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            proposer: string;
+            state: components["schemas"]["ApprovalState"];
+            tally: components["schemas"]["Tally"];
+            quorum: components["schemas"]["Quorum"];
+            requested_at: string;
+            expires_at: string;
+            /** @description Hex; what a vote is about. */
+            request_digest: string;
+            used?: components["schemas"]["Used"] | null;
+            missing: components["schemas"]["Missing"];
+            votes: components["schemas"]["Vote"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /**
+         * @description Where a request stands.
+         * @enum {string}
+         */
+        ApprovalState: "pending" | "approved" | "rejected" | "expired" | "used";
+        /** @description Which requests. */
+        ApprovalsQuery: {
+            state?: components["schemas"]["ApprovalState"] | null;
+            kind?: string | null;
+            /** @description What it is about. */
+            subject?: string | null;
+            mine?: components["schemas"]["Mine"] | null;
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description The backup that was taken before anything was written. */
+        Backup: {
+            at: string;
+            /** @description What was pinned about it: digest, size, key. */
+            pins: {
+                [key: string]: unknown;
+            };
+        };
+        BatchId: string;
+        /** @description The work that a leased job is about. */
+        BeginWork: {
+            worker: string;
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+        };
+        /** @description Whether the call-back was taken. */
+        CallbackTaken: {
+            taken: boolean;
+        };
+        /** @description What a provider sends a browser back with. It may send more: that is not read. */
+        CameBack: {
+            code?: string | null;
+            state?: string | null;
+            /** @description The issuer, as RFC 9207 has it. */
+            iss?: string | null;
+            /** @description The provider says no. */
+            error?: string | null;
+        };
+        /** @description Calling a run off. */
+        CancelRun: {
+            /** @description The approval of somebody else. */
+            approval_id: components["schemas"]["ApprovalId"];
+            reason?: string | null;
+            audit_ref?: string | null;
+            actor_class?: string | null;
+        };
+        /** @description What came of an approved proposal. */
+        CarryOut: {
+            outcome: {
+                [key: string]: unknown;
+            };
+            audit_ref?: string | null;
+            actor_class?: string | null;
+        };
+        /** @description A change of a workflow. */
+        Change: {
+            change_id: components["schemas"]["ChangeId"];
+            workflow: string;
+            /**
+             * Format: int32
+             * @description The version it was written against; nothing for a new workflow.
+             */
+            base_version?: number | null;
+            state: string;
+            /** Format: int64 */
+            seq?: number | null;
+            title: string;
+            proposer: string;
+            /** Format: int32 */
+            revision_no: number;
+            /** @description Hex. */
+            definition_sha256: string;
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            /** Format: int32 */
+            merged_version?: number | null;
+            created_at?: string | null;
+            last_transition_at?: string | null;
+            /**
+             * @description It was done before.
+             * @default false
+             */
+            replayed: boolean;
+        };
+        ChangeId: string;
+        /** @description What a cut wrote, or took back. */
+        ChangeSet: {
+            change_set_id: components["schemas"]["ChangeSetId"];
+            /** @description `apply` or `compensate`. */
+            change_kind: string;
+            review_decision_id: components["schemas"]["DecisionId"];
+            /** Format: int32 */
+            units: number;
+            executor_signature_id?: components["schemas"]["SignatureId"] | null;
+            rollback_of?: components["schemas"]["ChangeSetId"] | null;
+            rollback_reason?: string | null;
+            /** @description Hex. */
+            change_set_digest: string;
+            tool_revision: string;
+            emitted_by: string;
+            emitted_at: string;
+        };
+        ChangeSetId: string;
+        /** @description A change with what can be done to it. */
+        ChangeShown: {
+            change: components["schemas"]["Change"];
+            /** @description The newest revision, without the steps that the reader may not see. */
+            definition: unknown;
+            /** Format: int32 */
+            hidden_steps: number;
+            /** @description The request that others vote on, with its quorum and the votes so far. */
+            approval?: unknown;
+            history: components["schemas"]["Logged"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Which changes. */
+        ChangesQuery: {
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+            workflow?: string | null;
+            state?: string | null;
+        };
+        /** @description How far somebody has come. */
+        Checkpoint: {
+            label: string;
+            /** @default {} */
+            facts: {
+                [key: string]: unknown;
+            };
+            actor_class?: string | null;
+        };
+        /** @description Up to so many due jobs of a class. */
+        Claim: {
+            worker: string;
+            /**
+             * Format: int32
+             * @default 1
+             */
+            limit: number;
+            /**
+             * Format: uint64
+             * @description How long to wait for one when there is none.
+             * @default 0
+             */
+            wait_ms: number;
+        };
+        /** @description Jobs that a worker has. */
+        Claimed: {
+            jobs: components["schemas"]["GivenJob"][];
+        };
+        /** @description Something to say. */
+        Comment: {
+            text: string;
+            actor_class?: string | null;
+        };
+        /** @description A job that could not be done. */
+        DeadLetter: {
+            job_id: components["schemas"]["JobId"];
+            class: string;
+            kind: string;
+            /** @description `dead_letter`, or `cleaned` when it is settled. */
+            state: string;
+            classification: string;
+            reason: string;
+            /** Format: int32 */
+            attempts: number;
+            key: string;
+            trace_id: string;
+            died_at: string;
+        };
+        /** @description A dead letter with its story and what can be done about it. */
+        DeadLetterShown: {
+            letter: components["schemas"]["DeadLetter"];
+            /** @description As the database keeps it: without what must not be kept. */
+            payload: unknown;
+            /** @description Every try, with what it failed of. */
+            story: unknown;
+            history: unknown[];
+            /** @description In words. */
+            what_to_do: string;
+            /** @description What stands against running it again; nothing when it can be proposed. */
+            against_replay?: string | null;
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Which dead letters. */
+        DeadQuery: {
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+            class?: string | null;
+            /** @description `dead_letter` for those that nobody settled, which is what is meant when it is left out; or `all`. */
+            state?: string | null;
+        };
+        /** @description What a voter says. */
+        Decision: ("approve" | "reject") | "abstain";
+        DecisionId: string;
+        /** @description What a request waits for. */
+        Dependency: {
+            entry_id: components["schemas"]["EntryId"];
+            dependency_kind: string;
+            status: string;
+        };
+        /** @description How many jobs of a class stand in a state. */
+        Depth: {
+            class: string;
+            state: string;
+            /** Format: int64 */
+            jobs: number;
+        };
+        /** @description What a change changes, by meaning. */
+        Diff: {
+            workflow: string;
+            /** Format: int32 */
+            base_version?: number | null;
+            /** Format: int32 */
+            current_version?: number | null;
+            state: string;
+            /**
+             * Format: int64
+             * @description Runs that stay on the version it was written against.
+             */
+            runs_on_base: number;
+            fields: unknown;
+            /** @description `added`, `removed` and `changed`, each changed one field by field. */
+            steps: unknown;
+            relations: unknown;
+        };
+        /** @description Setting a dead letter aside. */
+        Dismiss: {
+            reason: string;
+            actor_class?: string | null;
+        };
+        /** @description A document with its newest version. */
+        Document: {
+            /** @description Its name. */
+            document_id: string;
+            /** @description What the addresses of its units begin with. */
+            prefix: string;
+            created_by: string;
+            created_at: string;
+            /** Format: int64 */
+            versions: number;
+            /** Format: int32 */
+            newest_version: number;
+            newest_source_version_id: components["schemas"]["SourceVersionId"];
+            /** @description Hex. */
+            newest_sha256: string;
+            /** Format: int32 */
+            newest_bytes: number;
+            media_type: string;
+            /**
+             * Format: int64
+             * @description Units that live under its prefix.
+             */
+            units: number;
+        };
+        /** @description Steps that something before them holds up. */
+        Downstream: {
+            items: components["schemas"]["Held"][];
+        };
+        /** @description Jobs that were taken. */
+        Enqueued: {
+            jobs: components["schemas"]["EnqueuedJob"][];
+        };
+        /** @description A job as the queue took it. */
+        EnqueuedJob: {
+            /** Format: uuid */
+            job_id: string;
+            key: string;
+            /** @description It was there before. */
+            replayed: boolean;
+        };
+        /** @description Which requests. */
+        EntriesQuery: {
+            status?: string | null;
+            document?: string | null;
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description A request as it stands. */
+        Entry: {
+            entry_id: components["schemas"]["EntryId"];
+            /** @description `cut_request` or `escalation`. */
+            kind: string;
+            status: string;
+            document_id?: string | null;
+            source_version_id?: components["schemas"]["SourceVersionId"] | null;
+            escalation_of?: components["schemas"]["EntryId"] | null;
+            scenario_ref?: string | null;
+            payload: {
+                [key: string]: unknown;
+            };
+            started_by: string;
+            state_machine_id: string;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of an entry.
+             */
+            seq: number;
+            trace_id: string;
+            emitted_at: string;
+            last_transition_at: string;
+        };
+        EntryId: string;
+        /** @description A move of a request. */
+        EntryMove: {
+            /** Format: int64 */
+            seq: number;
+            at: string;
+            from?: string | null;
+            to: string;
+            change_kind: string;
+            principal: string;
+            actor_class: string;
+            reason?: string | null;
+            evidence: unknown;
+            event_type?: string | null;
+            signed: boolean;
+            /** @description Hex. */
+            hash: string;
+        };
+        /** @description Where a request stands now. */
+        EntryMoved: {
+            entry_id: components["schemas"]["EntryId"];
+            kind: string;
+            status: string;
+            /** Format: int64 */
+            seq: number;
+            document_id?: string | null;
+            /** @description Done before; nothing was done twice. */
+            replayed: boolean;
+        };
+        /** @description A request with everything that happened to it, and what can come next. */
+        EntryShown: {
+            entry_id: components["schemas"]["EntryId"];
+            /** @description `cut_request` or `escalation`. */
+            kind: string;
+            status: string;
+            document_id?: string | null;
+            source_version_id?: components["schemas"]["SourceVersionId"] | null;
+            escalation_of?: components["schemas"]["EntryId"] | null;
+            scenario_ref?: string | null;
+            payload: {
+                [key: string]: unknown;
+            };
+            started_by: string;
+            state_machine_id: string;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of an entry.
+             */
+            seq: number;
+            trace_id: string;
+            emitted_at: string;
+            last_transition_at: string;
+            /** @description Mark, review, cut, verify, in this order. */
+            stages: components["schemas"]["Stage"][];
+            guards: components["schemas"]["Guard"][];
+            depends_on: components["schemas"]["Dependency"][];
+            decisions: components["schemas"]["ReviewDecision"][];
+            change_sets: components["schemas"]["ChangeSet"][];
+            verify_results: components["schemas"]["VerifyResult"][];
+            /** @description The entries that failures of this one opened. */
+            escalations: components["schemas"]["EntryId"][];
+            history: components["schemas"]["EntryMove"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description A block that is worse than it looks. */
+        EscalateBlock: {
+            reason: string;
+            /** @description Needed for an old block. */
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            actor_class?: string | null;
+        };
+        /** @description A block that was escalated. */
+        Escalated: {
+            /** Format: uuid */
+            run_id: string;
+            state: string;
+            severity?: string | null;
+            replayed: boolean;
+        };
+        /** @description A class of executors with its policy. */
+        ExecutorClass: {
+            class: string;
+            active: boolean;
+            /** Format: int32 */
+            lease_seconds: number;
+            /** Format: int32 */
+            max_payload_bytes: number;
+            description: string;
+            policy: string;
+            /** Format: int32 */
+            max_attempts: number;
+            /** Format: int64 */
+            base_delay_ms: number;
+            /** Format: double */
+            factor: number;
+            /** Format: int64 */
+            max_delay_ms: number;
+            /** Format: double */
+            jitter: number;
+        };
+        /** @description A later deadline. */
+        Extend: {
+            /** @description RFC 3339. */
+            until: string;
+            reason: string;
+            actor_class?: string | null;
+        };
+        /** @description A deadline that was moved. */
+        Extended: {
+            /** Format: uuid */
+            run_id: string;
+            deadline?: string | null;
+            state: string;
+            replayed: boolean;
+        };
+        /** @description How a facet of a state is shown. */
+        FacetToken: {
+            facet: string;
+            icon: string;
+            label: components["schemas"]["Title"];
+        };
+        /** @description Tables under admission. */
+        Families: {
+            items: components["schemas"]["Family"][];
+        };
+        /** @description A table under admission. */
+        Family: {
+            collection: string;
+            /** @description Nothing when the table is gone. */
+            table?: string | null;
+            code_column: string;
+            name_column?: string | null;
+            code_rule?: string | null;
+            /** Format: int32 */
+            ttl_seconds: number;
+            enforced_from?: string | null;
+            approval_required: boolean;
+            governance_role: string;
+            active: boolean;
+            declared_by: string;
+            declared_at: string;
+            /** @description `enforced`, `report_only`, `glass_broken` or `released`. */
+            mode: string;
+            armed?: boolean | null;
+        };
+        /** @description What was found, the best first. */
+        Found: {
+            items: components["schemas"]["Hit"][];
+        };
+        /** @description A job as a worker gets it. */
+        GivenJob: {
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int64 */
+            job_no: number;
+            /**
+             * Format: int32
+             * @description A result must bring it.
+             */
+            lease_no: number;
+            kind: string;
+            /** Format: int32 */
+            attempt: number;
+            payload: unknown;
+            payload_ref?: string | null;
+            source_ref?: string | null;
+            target_ref?: string | null;
+            trace_id: string;
+            correlation_id: string;
+            /** @description By the clock of the database. */
+            lease_until: string;
+        };
+        /** @description A picture of a workflow: where every step that the reader may see lies. The origin is the upper left corner. */
+        Graph: {
+            /** @description Of what is shown, hex; the ETag is the same. */
+            digest: string;
+            /** Format: int32 */
+            width: number;
+            /** Format: int32 */
+            height: number;
+            nodes: components["schemas"]["GraphNode"][];
+            edges: components["schemas"]["GraphEdge"][];
+            bands: components["schemas"]["GraphBand"][];
+            lanes: components["schemas"]["GraphStrip"][];
+            groups: components["schemas"]["GraphStrip"][];
+            /** @description Ids in the order of reading. */
+            topo_order: string[];
+            /** @description Where the steps of a run stand; only in the picture of a run. */
+            states?: components["schemas"]["NodeState"][] | null;
+        };
+        /** @description A line of the text that the picture is. */
+        GraphBand: {
+            /** Format: int32 */
+            y: number;
+            /** Format: int32 */
+            h: number;
+        };
+        /** @description A rectangle. */
+        GraphBox: {
+            /** Format: int32 */
+            x: number;
+            /** Format: int32 */
+            y: number;
+            /** Format: int32 */
+            w: number;
+            /** Format: int32 */
+            h: number;
+        };
+        /** @description A line from a card to another. */
+        GraphEdge: {
+            from: string;
+            to: string;
+            kind: string;
+            points: number[][];
+            label?: unknown;
+            mark?: string | null;
+            /**
+             * Format: uint
+             * @description How many relations it stands for, when it is more than one.
+             */
+            relations?: number | null;
+        };
+        /** @description A card. */
+        GraphNode: {
+            /** @description The step's key; for a collapsed group `group:` and the category's. */
+            id: string;
+            /** Format: int32 */
+            x: number;
+            /** Format: int32 */
+            y: number;
+            /** Format: int32 */
+            w: number;
+            /** Format: int32 */
+            h: number;
+            /** Format: uint */
+            rank: number;
+            /** Format: uint */
+            band: number;
+            lane?: string | null;
+            group?: string | null;
+            /** @description `step`, `sub_workflow` or `group`. */
+            kind: string;
+            /** @description In the picture of a change: `added`, `removed` or `changed`. */
+            mark?: string | null;
+        };
+        /** @description How a picture is to be made. */
+        GraphQuery: {
+            /** Format: int32 */
+            version?: number | null;
+            /**
+             * Format: uint32
+             * @description The window in pixels; 1280 × 800 when it is left out.
+             */
+            width?: number | null;
+            /** Format: uint32 */
+            height?: number | null;
+            /** @description Whether lanes have strips of their own; they have when it is left out. */
+            lanes?: boolean | null;
+            /** @description Categories that are one node each, separated by commas. */
+            collapse?: string | null;
+        };
+        /** @description A lane or a category. */
+        GraphStrip: {
+            key: string;
+            collapsed?: boolean | null;
+            boxes: components["schemas"]["GraphBox"][];
+        };
+        /** @description A rule on a way that leads on from here, and whether it holds. */
+        Guard: {
+            guard: string;
+            /** @description The call that it stands before. */
+            action: string;
+            to: string;
+            /** @description Nothing where it depends on what the caller brings. */
+            holds?: boolean | null;
+            /** @description What it asks, where it does not hold. */
+            means?: string | null;
+        };
+        /** @description A stop, a failure, or an end outside of the fourteen states. */
+        Halt: {
+            /** Format: int64 */
+            seq: number;
+            at: string;
+            to: string;
+            by: string;
+            code?: string | null;
+            reason?: string | null;
+            /** @description The report in the knowledge base. */
+            kb_document?: string | null;
+        };
+        /** @description A step that has not begun, and what holds it up. */
+        Held: {
+            step_id: components["schemas"]["StepRunId"];
+            step: string;
+            /** @description Nothing when the reader may not see it. */
+            held_by?: components["schemas"]["StepRunId"] | null;
+            held_by_step?: string | null;
+        };
+        /** @description A move that was made. */
+        HistoryLine: {
+            /** Format: int64 */
+            seq: number;
+            at: string;
+            from?: string | null;
+            to: string;
+            principal: string;
+            actor_class: string;
+            trigger: string;
+            transition_id: string;
+            reason?: string | null;
+            evidence: unknown;
+            event_type?: string | null;
+            /** Format: int64 */
+            event_position?: number | null;
+            idempotency_key: string;
+            signed: boolean;
+            /** @description Hex; each row's covers the one before. */
+            hash: string;
+        };
+        /** @description One thing. */
+        Hit: {
+            kind: string;
+            /** @description What it is asked for by. */
+            id: string;
+            name: string;
+            /** @default null */
+            title: components["schemas"]["Title"] | null;
+            /**
+             * @description What it belongs to.
+             * @default null
+             */
+            of: string | null;
+            /** @default null */
+            state: string | null;
+        };
+        /** @description What a step or task was given, or gave. */
+        InOut: {
+            /** @description `input` or `output`. */
+            kind: string;
+            /** Format: int32 */
+            cycle: number;
+            /** Format: int32 */
+            attempt: number;
+            document: unknown;
+            taken_at: string;
+        };
+        /** @description What waits for the caller, and what does not. */
+        Inbox: {
+            /** @description The nearest deadline first. */
+            waiting: components["schemas"]["InboxItem"][];
+            /**
+             * Format: int64
+             * @description How many there are in all.
+             */
+            waiting_count: number;
+            /** @description What is open and the caller cannot decide; the action says why. */
+            not_mine: components["schemas"]["InboxItem"][];
+            /** Format: int64 */
+            not_mine_count: number;
+        };
+        /** @description Something that waits. */
+        InboxItem: {
+            kind: components["schemas"]["Waiting"];
+            /** @description Its id, with the prefix of its kind: `apr`, `stp`, `tsk` or `wai`. */
+            id: string;
+            title: string;
+            title_vi?: string | null;
+            /** @description What it belongs to: a workflow, or what an approval is of. */
+            about: string;
+            workflow_run_id?: components["schemas"]["WorkflowRunId"] | null;
+            since: string;
+            deadline?: string | null;
+            /** @description The one thing to do about it. */
+            action: components["schemas"]["Action"];
+        };
+        /** @description How much of the inbox. */
+        InboxQuery: {
+            /**
+             * Format: uint16
+             * @description At most so many of each list; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description A call-back that will come. */
+        IssueCallback: {
+            worker: string;
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+            /**
+             * @description Of a token that the worker made itself, hex.
+             * @default null
+             */
+            token_sha256: string | null;
+        };
+        IssueId: string;
+        /** @description A job as it stands. */
+        Job: {
+            job_id: components["schemas"]["JobId"];
+            class: string;
+            kind: string;
+            state: string;
+            /** Format: int32 */
+            priority: number;
+            scheduled_at?: string | null;
+            /** Format: int32 */
+            lease_no: number;
+            lease_owner?: string | null;
+            lease_until?: string | null;
+            /** Format: int32 */
+            attempts: number;
+            /** Format: int32 */
+            max_attempts?: number | null;
+            payload: unknown;
+            payload_ref?: string | null;
+            key: string;
+            failures: unknown;
+            result?: unknown;
+            started_by: string;
+            trace_id: string;
+            correlation_id: string;
+            created_at: string;
+            finished_at?: string | null;
+        };
+        JobId: string;
+        /** @description What came of a job. */
+        JobReport: {
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+            outcome: components["schemas"]["Outcome"];
+            /** @default {} */
+            detail: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description A job and what people did to it. */
+        JobShown: {
+            job: components["schemas"]["Job"];
+            history: unknown[];
+        };
+        /** @description A revision with its text and what stands under it. */
+        KbDocument: {
+            path: string;
+            /** Format: int32 */
+            revision: number;
+            kind: string;
+            /** @description Hex. */
+            sha256: string;
+            /** Format: int64 */
+            bytes: number;
+            author: string;
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How many signatures stand under it.
+             */
+            signatures: number;
+            body: string;
+            signed: components["schemas"]["KbSignature"][];
+        };
+        /** @description Which documents. */
+        KbQuery: {
+            /** @description The document at this path and everything below it. */
+            prefix?: string | null;
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description A signature under a revision. */
+        KbSignature: {
+            signature_id: components["schemas"]["SignatureId"];
+            signer: string;
+            meaning: string;
+            key_id: components["schemas"]["KeyId"];
+            /** @description Hex. */
+            public_key: string;
+            /** @description What was signed: canonical JSON. */
+            signature_payload: string;
+            /** @description Hex. */
+            signature: string;
+            recorded_at: string;
+        };
+        /** @description Which leases go on. */
+        Kept: {
+            kept: string[];
+            lost: string[];
+        };
         /** @description A public key. */
         Key: {
             key_id: components["schemas"]["KeyId"];
@@ -102,6 +2812,167 @@ export interface components {
             registered_at: string;
         };
         KeyId: string;
+        /** @description A key that was asked for. */
+        KeyRequest: {
+            /** @description The id of the key, once it is accepted. */
+            request_id: components["schemas"]["KeyId"];
+            /** @description Hex. */
+            public_key: string;
+            /** @description SHA-256 of the public key, hex: the operator compares it with what the person sees. */
+            fingerprint: string;
+            requested_at: string;
+            settled_at?: string | null;
+            /** @description `accepted` or `refused`. */
+            outcome?: string | null;
+        };
+        /** @description How late consumers are, pair by pair. */
+        Lag: {
+            pairs: components["schemas"]["LagPair"][];
+        };
+        /** @description One producer and one consumer. */
+        LagPair: {
+            producer: string;
+            consumer: string;
+            /** Format: int64 */
+            count: number;
+            /** Format: double */
+            p50_ms: number;
+            /** Format: double */
+            p95_ms: number;
+            /** Format: double */
+            p99_ms: number;
+            /** Format: double */
+            max_ms: number;
+            trend: components["schemas"]["LagPoint"][];
+        };
+        /** @description A minute of a pair, beside the thresholds. */
+        LagPoint: {
+            minute: string;
+            /** Format: int64 */
+            count: number;
+            /** Format: double */
+            p50_ms: number;
+            /** Format: double */
+            p95_ms: number;
+            /** Format: double */
+            p99_ms: number;
+            /** Format: double */
+            max_ms: number;
+            /** Format: double */
+            p50_threshold_ms: number;
+            /** Format: double */
+            p95_threshold_ms: number;
+            /** Format: double */
+            p99_threshold_ms: number;
+        };
+        /** @description How far back. */
+        LagQuery: {
+            /**
+             * Format: uint32
+             * @description An hour when it is left out.
+             */
+            minutes?: number | null;
+        };
+        /** @description A report that was not taken. */
+        LateReport: {
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+            code: string;
+            problem: string;
+            state?: string | null;
+            /** Format: int32 */
+            newest_lease_no?: number | null;
+        };
+        /** @description A lease. */
+        Lease: {
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+        };
+        /** @description Leases that a worker holds. */
+        Leases: {
+            worker: string;
+            leases: components["schemas"]["Lease"][];
+        };
+        /** @description What to listen to, and from where on. */
+        Listen: {
+            /**
+             * @description Up to 20 topics, separated by commas: `run:ID` (of a workflow, a custom machine, the orchestrator, an entry, a proposal),
+             *     `workflow:NAME`, `problems`, `inbox`, `approvals`.
+             */
+            topics: string;
+            /**
+             * Format: int64
+             * @description The position of the last event that was seen; the header `Last-Event-ID` says the same and goes first.
+             */
+            after?: number | null;
+        };
+        /**
+         * @description A language.
+         * @enum {string}
+         */
+        Locale: "en" | "vi";
+        /** @description A move of the log. */
+        Logged: {
+            /** Format: int64 */
+            seq: number;
+            at: string;
+            from?: string | null;
+            to: string;
+            facet?: string | null;
+            principal: string;
+            actor_class: string;
+            call: string;
+            reason?: string | null;
+            evidence: unknown;
+            signed: boolean;
+        };
+        /** @description A version of a machine. */
+        Machine: {
+            /** @description `NAME@VERSION`. */
+            state_machine_id: string;
+            scope: string;
+            name: string;
+            version: string;
+            /** @description New runs are of this version. */
+            active: boolean;
+            description: string;
+            initial_state: string;
+            /** Format: int64 */
+            states: number;
+            /** Format: int64 */
+            transitions: number;
+            /** @description Hex. */
+            definition_sha256: string;
+        };
+        /** @description A version of a machine with all its rules. */
+        MachineRules: {
+            /** @description `NAME@VERSION`. */
+            state_machine_id: string;
+            scope: string;
+            name: string;
+            version: string;
+            /** @description New runs are of this version. */
+            active: boolean;
+            description: string;
+            initial_state: string;
+            /** Format: int64 */
+            states: number;
+            /** Format: int64 */
+            transitions: number;
+            /** @description Hex. */
+            definition_sha256: string;
+            /** @description Guards that the definition names and nobody registered: until then it cannot be active. */
+            guards_not_registered: string[];
+            /** @description Events, guards, states, transitions, invariants and messages, as they were applied. */
+            definition: {
+                [key: string]: unknown;
+            };
+        };
+        ManifestId: string;
         /** @description Who asks. */
         Me: {
             principal: string;
@@ -114,8 +2985,662 @@ export interface components {
             /** @description Own keys that are good. */
             keys: components["schemas"]["Key"][];
         };
+        /** @description One of the fourteen states. */
+        Milestone: {
+            state: string;
+            /** @description The gate that leads there; the first state has none. */
+            gate?: string | null;
+            /** @description Where the run is now. */
+            current: boolean;
+            /** @description When it was reached, and by whom. */
+            at?: string | null;
+            by?: string | null;
+            /** @description What was found at the gate. */
+            invariants: {
+                [key: string]: boolean;
+            };
+            /** @description The receipt in the knowledge base. */
+            kb_document?: string | null;
+            /** @description Hex; the log row. */
+            hash?: string | null;
+        };
+        /** @description Which of them concern the caller. */
+        Mine: "can_decide";
+        /** @description Something that does not fit. */
+        Mismatch: {
+            table: string;
+            key: string;
+            /** @description Which rule does not hold. */
+            rule: string;
+            what: string;
+        };
+        /** @description What a quorum still lacks. */
+        Missing: {
+            /** Format: int64 */
+            sovereigns: number;
+            /** Format: int64 */
+            reviewers: number;
+            /**
+             * Format: int64
+             * @description Approving votes of anybody, the above included.
+             */
+            approvals: number;
+        };
+        /** @description A call that the machine names; see `actions`. */
+        MoveWork: {
+            /** @description Such as `step_claim`. */
+            call: string;
+            /** @default {} */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** @description The output of a completion. */
+            document?: {
+                [key: string]: unknown;
+            } | null;
+            reason?: string | null;
+            actor_class?: string | null;
+        };
+        /** @description A move that was made, now or when its key was first used. */
+        Moved: {
+            run_id: components["schemas"]["RunId"];
+            transition_id?: string | null;
+            emitted_event_type?: string | null;
+            from?: string | null;
+            to: string;
+            /** Format: int64 */
+            seq?: number | null;
+            /** @description Hex. */
+            hash?: string | null;
+            /** @description Done before with this key; nothing was done twice. */
+            replayed: boolean;
+        };
+        /** @description A move that was made. */
+        Moved2: {
+            /** Format: uuid */
+            run_id: string;
+            /** Format: int64 */
+            seq?: number | null;
+            from?: string | null;
+            to: string;
+            /** @description It was done before. */
+            replayed: boolean;
+        };
+        /** @description A request that is to be made. */
+        NewApproval: {
+            kind: string;
+            subject_ref: string;
+            /**
+             * @description Pins the subject as it is now, hex; a transition's is looked up.
+             * @default null
+             */
+            subject_digest: string | null;
+            /**
+             * @description The least that its kind allows, when it is left out.
+             * @default null
+             */
+            risk: components["schemas"]["Risk"] | null;
+            title: string;
+            /** @default {} */
+            facts: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: uint32
+             * @description How long it can be voted on.
+             */
+            expires_in_seconds: number;
+            /**
+             * @description Only needed when the caller's first class is not the one to ask in.
+             * @default null
+             */
+            actor_class: string | null;
+        };
+        /** @description A document that is to be stored, or a new version of one. */
+        NewDocument: {
+            document_id: string;
+            /**
+             * @description May be left out for a new version.
+             * @default null
+             */
+            prefix: string | null;
+            /**
+             * @description `text/markdown` or `text/plain`; the former when it is left out.
+             * @default null
+             */
+            media_type: string | null;
+            /** @description Its source, kept byte for byte. A body of a request is at most 1 MiB; larger ones come by the command line. */
+            text: string;
+            /**
+             * @description What its text looks like when it is left out.
+             * @default null
+             */
+            profile: components["schemas"]["Profile"] | null;
+        };
+        /** @description A request that is to be marked; what is left out follows from the document. */
+        NewEntry: {
+            document_id: string;
+            /**
+             * Format: int32
+             * @description The newest one when it is left out.
+             * @default null
+             */
+            version: number | null;
+            /**
+             * @description Requests that must be verified before this one is cut.
+             * @default []
+             */
+            depends_on: components["schemas"]["EntryId"][];
+            /** @default null */
+            profile: components["schemas"]["Profile"] | null;
+            /** @default null */
+            unit_kind: string | null;
+            /** @default null */
+            publication_type: string | null;
+            /** @default null */
+            scenario_ref: string | null;
+            /** @default null */
+            reason: string | null;
+            /**
+             * @description Only needed when the caller's first class is not the one to mark in.
+             * @default null
+             */
+            actor_class: string | null;
+        };
+        /** @description A job that is to be done. */
+        NewJob: {
+            /** @description The executor class that can do it. */
+            class: string;
+            kind: string;
+            /** @description The same key in a class is the same job. */
+            key: string;
+            payload?: unknown;
+            payload_ref?: string | null;
+            source_ref?: string | null;
+            target_ref?: string | null;
+            /**
+             * Format: int32
+             * @description Lower numbers go first; 100 when it is left out.
+             */
+            priority?: number | null;
+            /** @description Not before, RFC 3339. */
+            run_at?: string | null;
+            /**
+             * Format: int64
+             * @description Not before so many milliseconds from now.
+             */
+            delay_ms?: number | null;
+            /**
+             * Format: int32
+             * @description The policy of the class says it when it is left out.
+             */
+            max_attempts?: number | null;
+            trace_id?: string | null;
+            correlation_id?: string | null;
+            /** Format: uuid */
+            causation_event_id?: string | null;
+        };
+        /** @description Jobs that are to be done. */
+        NewJobs: {
+            jobs: components["schemas"]["NewJob"][];
+        };
+        /** @description A public key that the operator is to accept. */
+        NewKeyRequest: {
+            /** @description ed25519, hex. */
+            public_key: string;
+        };
+        /** @description A move that is to be made, or looked at. */
+        NewMove: {
+            to: string;
+            /**
+             * @description The state that the caller believes it to be in; it is refused when that is not so.
+             * @default null
+             */
+            from: string | null;
+            /** @default {} */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            reason: string | null;
+            /**
+             * @description Only needed when the caller holds several classes that may make it.
+             * @default null
+             */
+            actor_class: string | null;
+            /**
+             * @description Only needed where several lead there.
+             * @default null
+             */
+            trigger: components["schemas"]["Trigger"] | null;
+        };
+        /** @description An object that is to be born. */
+        NewObject: {
+            code: string;
+            name?: string | null;
+            species?: string | null;
+            role?: string | null;
+            /** @description The row without its code and name; only its digest is kept. */
+            payload?: unknown;
+        };
+        /** @description A new password, and the one that it replaces. */
+        NewPassword: {
+            old_password: string;
+            new_password: string;
+        };
+        /** @description A run that is to be started. */
+        NewRun: {
+            /** @description By name, or `NAME@VERSION`. */
+            machine: string;
+            /** @default {} */
+            data: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            parent_run_id: components["schemas"]["RunId"] | null;
+            /** @default {} */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            reason: string | null;
+            /**
+             * @description Only needed when the caller holds several classes that may start it.
+             * @default null
+             */
+            actor_class: string | null;
+            /**
+             * @description Only needed where several lead to the first state.
+             * @default null
+             */
+            trigger: components["schemas"]["Trigger"] | null;
+        };
+        /** @description A token that is wanted. */
+        NewToken: {
+            /** @description What it is for. */
+            label: string;
+            scopes: string[];
+            /** Format: int64 */
+            expires_in_seconds: number;
+        };
+        /** @description A vote that is to be cast. */
+        NewVote: {
+            decision: components["schemas"]["Decision"];
+            /** @default null */
+            rationale: string | null;
+            /**
+             * @description Only needed when the caller holds several classes that count.
+             * @default null
+             */
+            actor_class: string | null;
+        };
+        /** @description Where the step of a card stands. */
+        NodeState: {
+            id: string;
+            step_id: components["schemas"]["StepRunId"];
+            title: components["schemas"]["Title"];
+            state: string;
+            facet?: string | null;
+            skipped: boolean;
+            critical: boolean;
+            past_deadline: boolean;
+            pic?: string | null;
+            deadline?: string | null;
+            blocked_severity?: string | null;
+        };
+        /** @description A checkpoint or a comment. */
+        Note: {
+            /** @description `checkpoint` or `comment`. */
+            kind: string;
+            /** Format: int32 */
+            no: number;
+            principal: string;
+            text: string;
+            /** @description The facts of a checkpoint. */
+            facts?: unknown;
+            at: string;
+        };
+        /** @description A note that stands. */
+        Noted: {
+            /** Format: uuid */
+            run_id: string;
+            /**
+             * Format: int32
+             * @description Counted for each step or task.
+             */
+            no: number;
+            replayed: boolean;
+        };
         /** @description Where a route takes or gives nothing. */
         Nothing: Record<string, never>;
+        /** @description Which runs. */
+        OrchestratorQuery: {
+            document?: string | null;
+            state?: string | null;
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description A run. */
+        OrchestratorRun: {
+            run_id: components["schemas"]["OrchestratorRunId"];
+            /** @description As the command line knows it. */
+            run_name: string;
+            state: string;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of a run.
+             */
+            seq: number;
+            document_id: string;
+            prefix: string;
+            source_version_id: components["schemas"]["SourceVersionId"];
+            entry_id: components["schemas"]["EntryId"];
+            started_by: string;
+            created_at: string;
+            last_transition_at: string;
+        };
+        OrchestratorRunId: string;
+        /** @description A run with everything that was found on its way. */
+        OrchestratorRunShown: {
+            run_id: components["schemas"]["OrchestratorRunId"];
+            /** @description As the command line knows it. */
+            run_name: string;
+            state: string;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of a run.
+             */
+            seq: number;
+            document_id: string;
+            prefix: string;
+            source_version_id: components["schemas"]["SourceVersionId"];
+            entry_id: components["schemas"]["EntryId"];
+            started_by: string;
+            created_at: string;
+            last_transition_at: string;
+            /** @description The fourteen, in order. */
+            states: components["schemas"]["Milestone"][];
+            halts: components["schemas"]["Halt"][];
+            question?: components["schemas"]["Question"] | null;
+            backup?: components["schemas"]["Backup"] | null;
+            documents: components["schemas"]["RunDocument"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description How a try ended. */
+        Outcome: "succeeded" | "failed" | "failed_for_good";
+        /** @description A part of a list. */
+        PageOfApproval: {
+            items: components["schemas"]["Approval"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfChange: {
+            items: components["schemas"]["Change"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfDeadLetter: {
+            items: components["schemas"]["DeadLetter"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfDocument: {
+            items: components["schemas"]["Document"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfEntry: {
+            items: components["schemas"]["Entry"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfHistoryLine: {
+            items: components["schemas"]["HistoryLine"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfKeyRequest: {
+            items: components["schemas"]["KeyRequest"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfMachine: {
+            items: components["schemas"]["Machine"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfOrchestratorRun: {
+            items: components["schemas"]["OrchestratorRun"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfPermit: {
+            items: components["schemas"]["Permit"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfPrincipal: {
+            items: components["schemas"]["Principal"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfProposal: {
+            items: components["schemas"]["Proposal"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfRevision: {
+            items: components["schemas"]["Revision"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfRun: {
+            items: components["schemas"]["Run"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfToken: {
+            items: components["schemas"]["Token"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfUnit: {
+            items: components["schemas"]["Unit"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfWorkflow: {
+            items: components["schemas"]["Workflow"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description A part of a list. */
+        PageOfWorkflowRun: {
+            items: components["schemas"]["WorkflowRun"][];
+            /**
+             * @description What to ask the next page with; nothing when this is the last.
+             * @default null
+             */
+            next: string | null;
+        };
+        /** @description Which page. Filters of a list stand beside these in a type of its own. */
+        PageQuery: {
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description A permit. */
+        Permit: {
+            permit_id: components["schemas"]["PermitId"];
+            collection: string;
+            code: string;
+            /** @default null */
+            name: string | null;
+            status: string;
+            /** @description Hex. */
+            request_hash: string;
+            /**
+             * Format: uuid
+             * @default null
+             */
+            batch_id: string | null;
+            /** @default null */
+            approval_id: components["schemas"]["ApprovalId"] | null;
+            requested_by: string;
+            requested_at: string;
+            expires_at: string;
+            /** @default null */
+            consumed_at: string | null;
+            /**
+             * Format: uuid
+             * @default null
+             */
+            birth_id: string | null;
+            /**
+             * @description It was done before.
+             * @default null
+             */
+            replayed: boolean | null;
+        };
+        PermitId: string;
+        /** @description A permit with what can be done to it. */
+        PermitShown: {
+            permit: components["schemas"]["Permit"];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Which permits. */
+        PermitsQuery: {
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+            collection?: string | null;
+            status?: string | null;
+        };
+        /** @description The version of a unit that a step works on: it stays, whatever becomes of the unit. */
+        PinnedUnit: {
+            unit_id: components["schemas"]["UnitId"];
+            address: string;
+            /** Format: int32 */
+            version: number;
+            title: string;
+            /** @description Nothing for who may not read documents. */
+            text?: string | null;
+        };
+        /** @description What a move would be answered with. */
+        Preview: {
+            ok: boolean;
+            transition_id?: string | null;
+            emitted_event_type?: string | null;
+            /** @description What stands against it, each with its code and facts. */
+            problems: {
+                [key: string]: unknown;
+            }[];
+        };
+        /** @description A human, agent or service. */
+        Principal: {
+            name: string;
+            /** @description `human`, `agent` or `service`. */
+            kind: string;
+            active: boolean;
+            created_at: string;
+            actor_classes: string[];
+            /**
+             * Format: int64
+             * @description Public keys that are not revoked.
+             */
+            live_keys: number;
+        };
+        /** @description Somebody with their public keys, revoked ones too. */
+        PrincipalShown: {
+            name: string;
+            /** @description `human`, `agent` or `service`. */
+            kind: string;
+            active: boolean;
+            created_at: string;
+            actor_classes: string[];
+            /**
+             * Format: int64
+             * @description Public keys that are not revoked.
+             */
+            live_keys: number;
+            keys: components["schemas"]["PublicKey"][];
+        };
         /** @description Why not. */
         Problem: {
             /** @description `urn:chancery:fault:NAME` or `urn:chancery:refusal:CODE`. */
@@ -141,18 +3666,655 @@ export interface components {
             /** @description For the log of the server. */
             request_id?: string | null;
         };
+        /**
+         * @description How a document is cut.
+         * @enum {string}
+         */
+        Profile: "markdown" | "legal-en" | "legal-vi";
+        /** @description A proposal that is not about a workflow. */
+        Proposal: {
+            proposal_id: components["schemas"]["ProposalId"];
+            kind: string;
+            state: string;
+            /** Format: int64 */
+            seq?: number | null;
+            title: string;
+            proposer: string;
+            proposer_class?: string | null;
+            /** @default [] */
+            affected_units: components["schemas"]["UnitId"][];
+            action?: unknown;
+            /** @description Hex. */
+            action_sha256: string;
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            outcome?: unknown;
+            created_at?: string | null;
+            last_transition_at?: string | null;
+            /**
+             * @description It was done before.
+             * @default false
+             */
+            replayed: boolean;
+        };
+        ProposalId: string;
+        /** @description A proposal with what it rests on and what can be done to it. */
+        ProposalShown: {
+            proposal: components["schemas"]["Proposal"];
+            usage: unknown[];
+            approval?: unknown;
+            history: components["schemas"]["Logged"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Which proposals. */
+        ProposalsQuery: {
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+            kind?: string | null;
+            state?: string | null;
+        };
+        /** @description A proposal that is to be written. */
+        Propose: {
+            kind: string;
+            proposer_class: string;
+            title: string;
+            /** @default [] */
+            affected_units: components["schemas"]["UnitId"][];
+            action: {
+                [key: string]: unknown;
+            };
+            /**
+             * @description What it rests on: `[{"kind": …, "facts": {…}, "iu_id": …}]`.
+             * @default []
+             */
+            usage: unknown[];
+            actor_class?: string | null;
+        };
+        /** @description A definition as it should be. */
+        ProposeChange: {
+            definition: {
+                [key: string]: unknown;
+            };
+            /** @description By default what the definition calls itself. */
+            title?: string | null;
+            actor_class?: string | null;
+        };
+        /** @description Dead jobs that are to run again. */
+        ProposeReplay: {
+            jobs: components["schemas"]["JobId"][];
+            reason: string;
+            /**
+             * Format: int32
+             * @description Milliseconds from one to the next; 1000 when it is left out.
+             */
+            stagger_ms?: number | null;
+            /**
+             * Format: uint32
+             * @description How long the approval can be given; a day when it is left out.
+             */
+            expires_in_seconds?: number | null;
+            actor_class?: string | null;
+        };
+        /** @description A public key of somebody. */
+        PublicKey: {
+            key_id: components["schemas"]["KeyId"];
+            /** @description Hex. */
+            public_key: string;
+            /** @description SHA-256 of the key, hex. */
+            fingerprint: string;
+            registered_at: string;
+            supersedes?: components["schemas"]["KeyId"] | null;
+            revoked_at?: string | null;
+            revoke_reason?: string | null;
+        };
+        /** @description A text that is to be the newest revision of its path. */
+        Put: {
+            path: string;
+            /**
+             * @description What it is, such as `note` or `report`; `note` when it is left out.
+             * @default null
+             */
+            kind: string | null;
+            body: string;
+            /**
+             * @description Only needed when the caller's first class is not the one to write in.
+             * @default null
+             */
+            actor_class: string | null;
+        };
+        /** @description What a run asks the sovereign. */
+        Question: {
+            /** @description `SG_…`. */
+            gate: string;
+            /** @description Nothing when a stopped run was not resumed yet: then it asks. */
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            /** @description What an approval would say, word for word. */
+            asks?: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description The queue as a whole. */
+        Queue: {
+            depths: components["schemas"]["Depth"][];
+            classes: components["schemas"]["ExecutorClass"][];
+            /**
+             * Format: int64
+             * @description Workers and loops that are known, and those of them that are silent.
+             */
+            workers: number;
+            /** Format: int64 */
+            silent_workers: number;
+            /**
+             * Format: int64
+             * @description Dead letters that nobody settled.
+             */
+            dead_letters: number;
+        };
+        /** @description What an approval needs. */
+        Quorum: {
+            /** Format: int64 */
+            sovereigns: number;
+            /** Format: int64 */
+            reviewers: number;
+            /** Format: int64 */
+            approvals: number;
+            /** Format: int64 */
+            rejects_allowed: number;
+        };
+        /** @description Why a token is revoked. */
+        Reason: {
+            reason: string;
+        };
+        /** @description The words of a refusal. */
+        RefusalWords: {
+            problem: string;
+            title: string;
+            hint: string;
+        };
+        /** @description How many leases were given back. */
+        Released: {
+            /** Format: int64 */
+            released: number;
+        };
+        /** @description A batch of replays, and the approval that somebody else gives. */
+        Replay: {
+            batch_id: components["schemas"]["BatchId"];
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            requests: components["schemas"]["ReplayRequest"][];
+            /** @description The request that others vote on, as it stands. */
+            approval?: unknown;
+            /**
+             * @description It was done before.
+             * @default false
+             */
+            replayed: boolean;
+        };
+        /** @description One job of a batch. */
+        ReplayRequest: {
+            job_id: components["schemas"]["JobId"];
+            state: string;
+            approval_id?: components["schemas"]["ApprovalId"] | null;
+            replay_job_id?: components["schemas"]["JobId"] | null;
+            outcome?: unknown;
+        };
+        /** @description What an executor reports on its work. */
+        ReportWork: {
+            worker: string;
+            /** Format: uuid */
+            job_id: string;
+            /** Format: int32 */
+            lease_no: number;
+            /** @description Such as `step_complete` or `executor_failure`. */
+            call: string;
+            /** @default {} */
+            evidence: {
+                [key: string]: unknown;
+            };
+            /** @default null */
+            document: {
+                [key: string]: unknown;
+            } | null;
+        };
+        /** @description Objects that are to be born. */
+        RequestPermits: {
+            collection: string;
+            objects: components["schemas"]["NewObject"][];
+            actor_class?: string | null;
+        };
+        /** @description Permits, in the order of the codes. */
+        Reserved: {
+            /**
+             * Format: int64
+             * @description How many were made now; the others were there.
+             */
+            reserved: number;
+            permits: components["schemas"]["Permit"][];
+        };
+        /** @description A decision on a request. */
+        ReviewDecision: {
+            review_decision_id: components["schemas"]["DecisionId"];
+            governance_event_kind: string;
+            verdict: string;
+            reviewer: string;
+            risk: string;
+            rationale?: string | null;
+            findings: unknown;
+            manifest_id: components["schemas"]["ManifestId"];
+            /** @description Hex. */
+            manifest_digest: string;
+            /** Format: int32 */
+            unit_count: number;
+            prior_review_decision_id?: components["schemas"]["DecisionId"] | null;
+            superseded_by?: components["schemas"]["DecisionId"] | null;
+            key_id: components["schemas"]["KeyId"];
+            decision_at: string;
+        };
+        /** @description A revision without its text. */
+        Revision: {
+            path: string;
+            /** Format: int32 */
+            revision: number;
+            kind: string;
+            /** @description Hex. */
+            sha256: string;
+            /** Format: int64 */
+            bytes: number;
+            author: string;
+            created_at: string;
+            /**
+             * Format: int64
+             * @description How many signatures stand under it.
+             */
+            signatures: number;
+        };
+        /** @description Taking a permit back. */
+        RevokePermit: {
+            reason: string;
+            actor_class?: string | null;
+        };
+        /**
+         * @description How much care a decision needs.
+         * @enum {string}
+         */
+        Risk: "low" | "medium" | "high";
+        /** @description Why a run has its colour. */
+        Rollup: {
+            colour: string;
+            /** @description One sentence. */
+            sentence: components["schemas"]["Title"];
+            /** Format: int32 */
+            red: number;
+            /** Format: int32 */
+            yellow: number;
+            /** Format: int32 */
+            green: number;
+            /** Format: int32 */
+            skipped: number;
+            /**
+             * Format: int32
+             * @description Optional steps, which do not count.
+             */
+            optional: number;
+            /** Format: int32 */
+            mandatory: number;
+            /** Format: int32 */
+            completed: number;
+            decisive_step_id?: components["schemas"]["StepRunId"] | null;
+            decisive_step?: string | null;
+            decisive_state?: string | null;
+            /** @description The decisive step is one that the reader may not see. */
+            decisive_is_hidden: boolean;
+            /** @description The steps that were considered, as far as the reader may see them. */
+            basis: components["schemas"]["StepRunId"][];
+            critical_path: components["schemas"]["StepRunId"][];
+            frozen_at?: string | null;
+            computed_at: string;
+        };
+        /** @description A run. */
+        Run: {
+            run_id: components["schemas"]["RunId"];
+            /** @description `NAME@VERSION`. */
+            state_machine_id: string;
+            state: string;
+            terminal: boolean;
+            facet?: string | null;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of a run.
+             */
+            seq: number;
+            parent_run_id?: components["schemas"]["RunId"] | null;
+            data: {
+                [key: string]: unknown;
+            };
+            started_by: string;
+            trace_id: string;
+            created_at: string;
+            last_transition_at: string;
+        };
+        /** @description A document of the run in the knowledge base. */
+        RunDocument: {
+            path: string;
+            /** Format: int32 */
+            revision: number;
+            kind: string;
+            author: string;
+            created_at: string;
+            /** Format: int64 */
+            signatures: number;
+        };
+        RunId: string;
+        /** @description Where a run stands after a move. */
+        RunMoved: {
+            run_id: components["schemas"]["WorkflowRunId"];
+            workflow: string;
+            /** Format: int32 */
+            version: number;
+            state: string;
+            /** Format: int64 */
+            seq: number;
+            colour: string;
+            /** Format: int32 */
+            mandatory: number;
+            /** Format: int32 */
+            completed: number;
+            trace_id: string;
+            /** @description It was done before. */
+            replayed: boolean;
+        };
+        /** @description Running an approved batch. */
+        RunReplay: {
+            approval_id: components["schemas"]["ApprovalId"];
+            actor_class?: string | null;
+        };
+        /** @description A run and what can be done to it. */
+        RunShown: {
+            run_id: components["schemas"]["RunId"];
+            /** @description `NAME@VERSION`. */
+            state_machine_id: string;
+            state: string;
+            terminal: boolean;
+            facet?: string | null;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of a run.
+             */
+            seq: number;
+            parent_run_id?: components["schemas"]["RunId"] | null;
+            data: {
+                [key: string]: unknown;
+            };
+            started_by: string;
+            trace_id: string;
+            created_at: string;
+            last_transition_at: string;
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description A run with what can be done to it. The ETag is its seq. */
+        RunShown2: {
+            run: components["schemas"]["WorkflowRun"];
+            rollup: components["schemas"]["Rollup"];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description Which runs. */
+        RunsQuery: {
+            /** @description By name, or `NAME@VERSION`. */
+            machine?: string | null;
+            state?: string | null;
+            /** @description `next` of the page before. */
+            after?: string | null;
+            /**
+             * Format: uint16
+             * @description At most so many; 50 when it is left out.
+             */
+            limit?: number | null;
+        };
+        /** @description Which runs. */
+        RunsQuery2: {
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+            workflow?: string | null;
+            /** @description A state, or `open` for all that are not over. */
+            state?: string | null;
+            /** @description `gray`, `green`, `yellow` or `red`. */
+            colour?: string | null;
+        };
+        /** @description Something that is said of a proposal or a run. */
+        Say: {
+            reason?: string | null;
+            /** @description What stands behind it; by default the word of who asks. */
+            audit_ref?: string | null;
+            actor_class?: string | null;
+        };
+        /** @description What is looked for. Accents and case count for nothing, and đ is d. */
+        SearchQuery: {
+            q: string;
+            /** @description Kinds, separated by commas: `step`, `workflow`, `run`, `document`, `unit`, `kb`, `principal`. All when it is left out. */
+            kinds?: string | null;
+            /** @description Only the steps of this run. */
+            run?: components["schemas"]["WorkflowRunId"] | null;
+            /** Format: uint16 */
+            limit?: number | null;
+        };
         SessionId: string;
+        /** @description A signature that is to stand under a revision. */
+        Sign: {
+            path: string;
+            /**
+             * Format: int32
+             * @description Named, so that nobody signs a text that they did not read.
+             */
+            revision: number;
+            /** @description What the signer means by it, such as `approved`. */
+            meaning: string;
+            /**
+             * @description Only needed when the caller's first class is not the one to sign in.
+             * @default null
+             */
+            actor_class: string | null;
+        };
         /** @description A name and a password. */
         SignIn: {
             name: string;
             password: string;
         };
+        SignatureId: string;
         /** @description A session. The cookie is set beside it; what writes must show `csrf_token` in the header `Chancery-Csrf`. */
         SignedIn: {
             principal: string;
             session_id: components["schemas"]["SessionId"];
             csrf_token: string;
             expires_at: string;
+        };
+        /** @description Everything that is needed to show a run again, of one moment. */
+        Snapshot: {
+            run: components["schemas"]["SnapshotRun"];
+            steps: components["schemas"]["SnapshotStep"][];
+            tasks: components["schemas"]["SnapshotTask"][];
+            /** @description What is waited for now. */
+            waits: components["schemas"]["SnapshotWait"][];
+            /** @description Relations that were decided. */
+            ways: components["schemas"]["SnapshotWay"][];
+            /**
+             * Format: int64
+             * @description What happened after this comes with the events after this position.
+             */
+            last_event_position: number;
+        };
+        /** @description The run of a snapshot. */
+        SnapshotRun: {
+            run_id: components["schemas"]["WorkflowRunId"];
+            workflow: string;
+            /** Format: int32 */
+            version: number;
+            state: string;
+            /** Format: int64 */
+            seq: number;
+            inputs: unknown;
+            started_by: string;
+            trace_id: string;
+            created_at: string;
+            last_transition_at: string;
+            colour: string;
+            /** Format: int32 */
+            red: number;
+            /** Format: int32 */
+            yellow: number;
+            /** Format: int32 */
+            green: number;
+            /** Format: int32 */
+            skipped: number;
+            /** Format: int32 */
+            optional: number;
+            /** Format: int32 */
+            mandatory: number;
+            /** Format: int32 */
+            completed: number;
+            frozen_at?: string | null;
+            /**
+             * Format: int32
+             * @description How many steps the reader may not see.
+             */
+            hidden_steps: number;
+        };
+        /** @description A step of a snapshot. */
+        SnapshotStep: {
+            step_id: components["schemas"]["StepRunId"];
+            /** Format: int32 */
+            no: number;
+            key: string;
+            title: components["schemas"]["Title"];
+            state: string;
+            /** @description The floor state that it counts as. */
+            floor: string;
+            /** @description `idle`, `active`, `wait`, `red` or `terminal`. */
+            class: string;
+            facet?: string | null;
+            /** Format: int64 */
+            seq: number;
+            mandatory: boolean;
+            skipped: boolean;
+            /** @description Who is in charge. */
+            pic?: string | null;
+            executor: string;
+            started_at?: string | null;
+            deadline?: string | null;
+            past_deadline: boolean;
+            completed_at?: string | null;
+            completed_after_deadline?: boolean | null;
+            block_reason?: string | null;
+            blocked_severity?: string | null;
+            failure_class?: string | null;
+            retrying?: string | null;
+            /** Format: int32 */
+            cycle: number;
+            critical: boolean;
+            milestone: boolean;
+            lane?: string | null;
+            category?: string | null;
+            last_transition_at: string;
+        };
+        /** @description A task of a snapshot. */
+        SnapshotTask: {
+            task_id: components["schemas"]["TaskRunId"];
+            step_id: components["schemas"]["StepRunId"];
+            /** Format: int32 */
+            no: number;
+            key: string;
+            title: components["schemas"]["Title"];
+            state: string;
+            floor: string;
+            class: string;
+            facet?: string | null;
+            /** Format: int64 */
+            seq: number;
+            skipped: boolean;
+            pic?: string | null;
+            executor: string;
+            deadline?: string | null;
+            past_deadline: boolean;
+            completed_at?: string | null;
+            last_transition_at: string;
+        };
+        /** @description Something that is waited for. */
+        SnapshotWait: {
+            wait_id: components["schemas"]["WaitId"];
+            /** @description The step or task that waits. */
+            of: string;
+            facet: string;
+            subject_kind?: string | null;
+            subject_ref?: string | null;
+            until?: string | null;
+        };
+        /** @description A relation that was decided. */
+        SnapshotWay: {
+            from: string;
+            to: string;
+            taken: boolean;
+        };
+        SourceVersionId: string;
+        /** @description One of the four stages. */
+        Stage: {
+            /** @description `mark`, `review`, `cut` or `verify`. */
+            stage: string;
+            done: boolean;
+            by?: string | null;
+            at?: string | null;
+            /** @description `approve`, `reject`, `defer`, `pass` or `fail`. */
+            verdict?: string | null;
+            /** @description Whether it was signed by who did it. */
+            signed: boolean;
+        };
+        /** @description Where a request stands now. */
+        Standing: {
+            approval_id: components["schemas"]["ApprovalId"];
+            kind: string;
+            subject_kind: string;
+            subject_ref: string;
+            risk: string;
+            title: string;
+            proposer: string;
+            state: components["schemas"]["ApprovalState"];
+            tally: components["schemas"]["Tally"];
+            quorum: components["schemas"]["Quorum"];
+            missing: components["schemas"]["Missing"];
+            /** @description Hex. */
+            request_digest: string;
+            expires_at: string;
+            /** @description Done before; nothing was done twice. */
+            replayed: boolean;
+        };
+        /** @description A run that is to begin. */
+        StartRun: {
+            /** @default {} */
+            inputs: {
+                [key: string]: unknown;
+            };
+            /** @description The class to act in; needed only by who holds several that may. */
+            actor_class?: string | null;
+            trace_id?: string | null;
+        };
+        /** @description How a state of a machine is shown: colour, silhouette and words, always together. */
+        StateToken: {
+            machine: string;
+            scope: string;
+            version: string;
+            state: string;
+            /** @description `idle`, `active`, `wait`, `red` or `terminal`. */
+            class: string;
+            terminal: boolean;
+            /** Format: int32 */
+            ordinal: number;
+            /** @description The floor state that it counts as. */
+            floor: string;
+            /** @description The name of the colour. */
+            colour: string;
+            /** @description The name of the silhouette. */
+            icon: string;
+            label: components["schemas"]["Title"];
+            message: components["schemas"]["Title"];
+            facets: components["schemas"]["FacetToken"][];
         };
         /** @description One thing to sign. */
         Statement: {
@@ -161,6 +4323,68 @@ export interface components {
             payload: string;
             /** @description The bytes that ed25519 signs (DSSE), base64. */
             bytes: string;
+        };
+        StepRunId: string;
+        /** @description Why a run is stopped. */
+        StopRun: {
+            reason: string;
+        };
+        /** @description A run that is stopped. */
+        Stopped: {
+            run_id: components["schemas"]["OrchestratorRunId"];
+            /** @description As the command line knows it. */
+            run_name: string;
+            state: string;
+            /**
+             * Format: int64
+             * @description How many moves were made; the ETag of a run.
+             */
+            seq: number;
+            document_id: string;
+            prefix: string;
+            source_version_id: components["schemas"]["SourceVersionId"];
+            entry_id: components["schemas"]["EntryId"];
+            started_by: string;
+            created_at: string;
+            last_transition_at: string;
+            /** @description Done before with this key; nothing was done twice. */
+            replayed: boolean;
+        };
+        /** @description How a proposal is handed in. */
+        Submit: {
+            /**
+             * Format: uint32
+             * @description How long others can vote; seven days when it is left out.
+             */
+            expires_in_seconds?: number | null;
+            actor_class?: string | null;
+        };
+        /** @description A proposal that was handed in, and the request that others vote on. */
+        Submitted: {
+            proposal: components["schemas"]["Change"];
+            approval: unknown;
+        };
+        /** @description A proposal that was handed in, and the request that others vote on. */
+        Submitted2: {
+            proposal: components["schemas"]["Proposal"];
+            approval: unknown;
+        };
+        /** @description How the newest votes stand. */
+        Tally: {
+            /** Format: int64 */
+            sovereigns: number;
+            /** Format: int64 */
+            reviewers: number;
+            /** Format: int64 */
+            approvals: number;
+            /** Format: int64 */
+            rejects: number;
+        };
+        TaskRunId: string;
+        /** @description A text in both languages. */
+        Title: {
+            en?: string | null;
+            vi?: string | null;
         };
         /**
          * @description What the caller signs with its own key before it asks again: the same request, with the headers `Chancery-Key`,
@@ -174,6 +4398,378 @@ export interface components {
              */
             signed_at: number;
             statements: components["schemas"]["Statement"][];
+        };
+        /** @description A token of a program, without what it is recognised by. */
+        Token: {
+            token_id: components["schemas"]["TokenId"];
+            label: string;
+            /** @description Permissions. The token has those of them that its principal has. */
+            scopes: string[];
+            issued_at: string;
+            issued_by: string;
+            expires_at: string;
+            revoked_at?: string | null;
+            revoke_reason?: string | null;
+        };
+        TokenId: string;
+        /** @description A token that was made. */
+        TokenMade: {
+            /** @description What the program shows. It is told here, and never again. */
+            secret: string;
+            token: components["schemas"]["Token"];
+        };
+        /** @description How states are shown. */
+        Tokens: {
+            states: components["schemas"]["StateToken"][];
+        };
+        /** @description What starts a run: the kind and the name of a call. */
+        Trigger: {
+            kind: string;
+            name: string;
+        };
+        /** @description Reports, and the next jobs, in one go. */
+        Turn: {
+            class: string;
+            worker: string;
+            /**
+             * Format: int32
+             * @default 1
+             */
+            limit: number;
+            results: components["schemas"]["JobReport"][];
+        };
+        /** @description What became of a turn. */
+        Turned: {
+            report: components["schemas"]["AckReport"];
+            jobs: components["schemas"]["GivenJob"][];
+        };
+        /** @description A unit without its text. */
+        Unit: {
+            unit_id: components["schemas"]["UnitId"];
+            address: string;
+            unit_kind: string;
+            section_type: string;
+            title: string;
+            lifecycle_status: string;
+            /** @description The address of the unit that contains it. */
+            parent?: string | null;
+            /** Format: int32 */
+            sort_order: number;
+            version_id: components["schemas"]["UnitVersionId"];
+            /** Format: int32 */
+            version_seq: number;
+            content_hash: string;
+        };
+        UnitId: string;
+        /** @description A unit with its text. */
+        UnitShown: {
+            unit_id: components["schemas"]["UnitId"];
+            address: string;
+            unit_kind: string;
+            section_type: string;
+            title: string;
+            lifecycle_status: string;
+            /** @description The address of the unit that contains it. */
+            parent?: string | null;
+            /** Format: int32 */
+            sort_order: number;
+            version_id: components["schemas"]["UnitVersionId"];
+            /** Format: int32 */
+            version_seq: number;
+            content_hash: string;
+            owner_ref: string;
+            document_id?: string | null;
+            /** Format: int32 */
+            newest_version_seq: number;
+            retired: boolean;
+            created_at: string;
+            body: string;
+        };
+        UnitVersionId: string;
+        /** @description What an approval was used for. */
+        Used: {
+            used_for_kind: string;
+            used_for_ref: string;
+            used_by: string;
+            used_at: string;
+        };
+        /** @description Whether texts, digests and signatures fit. */
+        Verified: {
+            ok: boolean;
+            /** Format: uint64 */
+            revisions: number;
+            /** Format: uint64 */
+            signatures: number;
+            mismatches: components["schemas"]["Mismatch"][];
+        };
+        /** @description Which document to check. */
+        VerifyQuery: {
+            /** @description All of them when it is left out. */
+            path?: string | null;
+        };
+        /** @description A verdict on a cut. */
+        VerifyResult: {
+            verify_result_id: components["schemas"]["VerifyResultId"];
+            change_set_id: components["schemas"]["ChangeSetId"];
+            verdict: string;
+            findings: unknown;
+            verifier: string;
+            tool_revision: string;
+            verifier_signature_id: components["schemas"]["SignatureId"];
+            rollback_change_set_id?: components["schemas"]["ChangeSetId"] | null;
+            verified_at: string;
+        };
+        VerifyResultId: string;
+        /** @description Which version; the newest when it is left out. */
+        VersionQuery: {
+            /** Format: int32 */
+            version?: number | null;
+        };
+        /** @description A vote as it stands. */
+        Vote: {
+            vote_id: components["schemas"]["VoteId"];
+            voter: string;
+            /** Format: int32 */
+            vote_seq: number;
+            decision: components["schemas"]["Decision"];
+            rationale?: string | null;
+            /** @description `sovereign`, `reviewer` or `other`. */
+            counted_as: string;
+            key_id: components["schemas"]["KeyId"];
+            /** @description What was signed: canonical JSON. */
+            vote_payload: string;
+            /** @description Hex. */
+            signature: string;
+            voted_at: string;
+            /** @description Whether it is the newest of its voter, so the one that counts. */
+            counts: boolean;
+        };
+        VoteId: string;
+        /** @description What a step or task waits for, or waited for. */
+        Wait: {
+            wait_id: components["schemas"]["WaitId"];
+            facet: string;
+            subject_kind?: string | null;
+            subject_ref?: string | null;
+            until?: string | null;
+            issued_at: string;
+            opened: boolean;
+            resolved_at?: string | null;
+            resolved_by?: string | null;
+            proof?: unknown;
+        };
+        WaitId: string;
+        /** @description What something that waits is. */
+        Waiting: "approval" | "gate" | "step" | "task" | "wait";
+        /** @description Which revision of a document. */
+        WhichRevision: {
+            path: string;
+            /**
+             * Format: int32
+             * @description The newest one when it is left out.
+             */
+            revision?: number | null;
+        };
+        /** @description Which version of a document. */
+        WhichSource: {
+            /**
+             * Format: int32
+             * @description The newest one when it is left out.
+             */
+            version?: number | null;
+        };
+        /** @description Which text of a unit. */
+        WhichText: {
+            /** @description The version that a step pinned; the one that holds when it is left out. */
+            version_id?: components["schemas"]["UnitVersionId"] | null;
+        };
+        /** @description Which version of a machine. */
+        WhichVersion: {
+            /** @description The active one when it is left out, or else the newest. */
+            version?: string | null;
+        };
+        /** @description Everything that people read, in one language; what it lacks is in English. */
+        Words: {
+            locale: string;
+            /** @description By key; labels of states are among them. */
+            messages: {
+                [key: string]: string;
+            };
+            /** @description By code. */
+            refusals: {
+                [key: string]: components["schemas"]["RefusalWords"];
+            };
+        };
+        /** @description Which language. */
+        WordsQuery: {
+            /**
+             * @description `en` when it is left out.
+             * @default en
+             */
+            locale: components["schemas"]["Locale"];
+        };
+        /** @description A step or a task. */
+        Work: {
+            /** @description `step` or `task`. */
+            kind: string;
+            run_id: components["schemas"]["WorkflowRunId"];
+            step_id: components["schemas"]["StepRunId"];
+            /**
+             * @description Only a task has one.
+             * @default null
+             */
+            task_id: components["schemas"]["TaskRunId"] | null;
+            /** @description `STEP`, or `STEP/TASK`. */
+            path: string;
+            name_en: string;
+            name_vi: string;
+            state: string;
+            /** @description The floor state that it counts as. */
+            floor: string;
+            facet?: string | null;
+            /** Format: int64 */
+            seq: number;
+            mandatory: boolean;
+            skipped: boolean;
+            /** @description Who is in charge. */
+            pic?: string | null;
+            /** @description Who can be, by the definition. */
+            pic_rule: unknown;
+            executor: string;
+            started_at?: string | null;
+            deadline?: string | null;
+            past_deadline: boolean;
+            overdue_first_at?: string | null;
+            completed_at?: string | null;
+            completed_after_deadline?: boolean | null;
+            block_reason?: string | null;
+            blocked_since?: string | null;
+            blocked_severity?: string | null;
+            failure_classification?: string | null;
+            failure_class?: string | null;
+            retrying?: string | null;
+            /** Format: int32 */
+            retry_count: number;
+            /** Format: int32 */
+            cycle: number;
+            on_critical_path: boolean;
+            last_transition_at: string;
+        };
+        /** @description A step or task with all that is known of it. The ETag is its seq. */
+        WorkShown: {
+            work: components["schemas"]["Work"];
+            /** @description The run that stands for it, when it is a sub-workflow. */
+            sub_run_id?: components["schemas"]["WorkflowRunId"] | null;
+            pinned_unit?: components["schemas"]["PinnedUnit"] | null;
+            /** @description The tasks of a step. */
+            tasks: components["schemas"]["Work"][];
+            waits: components["schemas"]["Wait"][];
+            notes: components["schemas"]["Note"][];
+            inputs_and_outputs: components["schemas"]["InOut"][];
+            history: components["schemas"]["Logged"][];
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description A worker or loop as the heartbeats know it. */
+        Worker: {
+            class: string;
+            worker: string;
+            kind: string;
+            status: string;
+            class_frozen: boolean;
+            last_tick_at: string;
+            last_ok_at?: string | null;
+            silent_since?: string | null;
+            /** Format: double */
+            threshold_seconds: number;
+            issue_id?: components["schemas"]["IssueId"] | null;
+            /** Format: int64 */
+            ticks_total: number;
+            metadata: unknown;
+        };
+        /** @description Workers and loops. */
+        Workers: {
+            items: components["schemas"]["Worker"][];
+        };
+        /** @description A workflow that can be started. */
+        Workflow: {
+            workflow: string;
+            /**
+             * Format: int32
+             * @description The newest.
+             */
+            version: number;
+            title: components["schemas"]["Title"];
+            /** Format: int64 */
+            steps: number;
+            /**
+             * Format: int64
+             * @description Runs of any version that are not over.
+             */
+            open_runs: number;
+            merged_by: string;
+            merged_at: string;
+        };
+        /** @description A run of a workflow. */
+        WorkflowRun: {
+            run_id: components["schemas"]["WorkflowRunId"];
+            workflow: string;
+            /** Format: int32 */
+            version: number;
+            inputs: unknown;
+            /** @description The step of another run that this one stands for. */
+            parent_step_id?: components["schemas"]["StepRunId"] | null;
+            state: string;
+            /** Format: int64 */
+            seq: number;
+            started_by: string;
+            trace_id: string;
+            created_at: string;
+            last_transition_at: string;
+            /** @description `gray`, `green`, `yellow` or `red`. */
+            colour: string;
+            /** Format: int32 */
+            mandatory: number;
+            /** Format: int32 */
+            completed: number;
+            frozen_at?: string | null;
+        };
+        WorkflowRunId: string;
+        /** @description A version of a workflow. The ETag is the digest of the definition as the reader sees it. */
+        WorkflowVersion: {
+            workflow: string;
+            /** Format: int32 */
+            version: number;
+            /** @description Whether it is the newest. */
+            current: boolean;
+            /** @description Without the steps that the reader may not see. */
+            definition: unknown;
+            /**
+             * Format: int32
+             * @description How many those are.
+             */
+            hidden_steps: number;
+            /** @description Of the whole definition, hex. */
+            definition_sha256: string;
+            change_id: components["schemas"]["ChangeId"];
+            merged_by: string;
+            merged_at: string;
+            /** Format: int64 */
+            open_runs: number;
+        };
+        /** @description A revision that stands. */
+        Written: {
+            path: string;
+            /** Format: int32 */
+            revision: number;
+            kind: string;
+            /** @description Hex. */
+            sha256: string;
+            author: string;
+            /** @description Done before; nothing was done twice. */
+            replayed: boolean;
+            signature_id?: components["schemas"]["SignatureId"] | null;
+            signer?: string | null;
+            meaning?: string | null;
         };
     };
     responses: {
@@ -401,6 +4997,1826 @@ export interface operations {
             503: components["responses"]["NotNow"];
         };
     };
+    metrics: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    approvals: {
+        parameters: {
+            query?: {
+                state?: components["schemas"]["ApprovalState"] | null;
+                kind?: string;
+                /** @description What it is about. */
+                subject?: string;
+                mine?: components["schemas"]["Mine"] | null;
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfApproval"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    request_approval: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewApproval"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Standing"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    approval: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ApprovalShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    vote: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                approval: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewVote"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Standing"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_families: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Families"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_permits: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                collection?: string;
+                status?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfPermit"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    request_permits: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RequestPermits"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Reserved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_permit: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                permit: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PermitShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    revoke_permit: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                permit: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokePermit"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Permit"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    call_back: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallbackTaken"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_changes: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                workflow?: string;
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfChange"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    propose_change: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposeChange"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_change: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangeShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    revise_change: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposeChange"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    change_diff: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Diff"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    change_graph: {
+        parameters: {
+            query?: {
+                version?: number;
+                /** @description The window in pixels; 1280 × 800 when it is left out. */
+                width?: number;
+                height?: number;
+                /** @description Whether lanes have strips of their own; they have when it is left out. */
+                lanes?: boolean;
+                /** @description Categories that are one node each, separated by commas. */
+                collapse?: string;
+            };
+            header?: never;
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Graph"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    merge_change: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    submit_change: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Submit"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Submitted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    withdraw_change: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                change: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Change"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    documents: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfDocument"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    add_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewDocument"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Added"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Document"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    document_source: {
+        parameters: {
+            query?: {
+                /** @description The newest one when it is left out. */
+                version?: number;
+            };
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    document_units: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                document: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfUnit"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    entries: {
+        parameters: {
+            query?: {
+                status?: string;
+                document?: string;
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfEntry"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    mark: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewEntry"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryMoved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    entry: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                entry: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    abandon_entry: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                entry: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Abandon"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EntryMoved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    events: {
+        parameters: {
+            query: {
+                /**
+                 * @description Up to 20 topics, separated by commas: `run:ID` (of a workflow, a custom machine, the orchestrator, an entry, a proposal),
+                 *     `workflow:NAME`, `problems`, `inbox`, `approvals`.
+                 */
+                topics: string;
+                /** @description The position of the last event that was seen; the header `Last-Event-ID` says the same and goes first. */
+                after?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    inbox: {
+        parameters: {
+            query?: {
+                /** @description At most so many of each list; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Inbox"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    kb: {
+        parameters: {
+            query?: {
+                /** @description The document at this path and everything below it. */
+                prefix?: string;
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfRevision"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    kb_document: {
+        parameters: {
+            query: {
+                path: string;
+                /** @description The newest one when it is left out. */
+                revision?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KbDocument"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    put_kb_document: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Put"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    sign_kb_document: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Sign"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Written"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    verify_kb: {
+        parameters: {
+            query?: {
+                /** @description All of them when it is left out. */
+                path?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Verified"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    key_requests: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfKeyRequest"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    new_key_request: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewKeyRequest"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["KeyRequest"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_lag: {
+        parameters: {
+            query?: {
+                /** @description An hour when it is left out. */
+                minutes?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Lag"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    machines: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfMachine"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    machine: {
+        parameters: {
+            query?: {
+                /** @description The active one when it is left out, or else the newest. */
+                version?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["MachineRules"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    machine_diagram: {
+        parameters: {
+            query?: {
+                /** @description The active one when it is left out, or else the newest. */
+                version?: string;
+            };
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/plain": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
     me: {
         parameters: {
             query?: never;
@@ -455,6 +6871,1478 @@ export interface operations {
                     "application/json": {
                         [key: string]: unknown;
                     };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    orchestrator_runs: {
+        parameters: {
+            query?: {
+                document?: string;
+                state?: string;
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfOrchestratorRun"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    orchestrator_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OrchestratorRunShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    approve_orchestrator_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Nothing"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    stop_orchestrator_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StopRun"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Stopped"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    set_password: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewPassword"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    principals: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfPrincipal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    principal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PrincipalShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_proposals: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                kind?: string;
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfProposal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    propose: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Propose"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_proposal: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProposalShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    carry_out_proposal: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CarryOut"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    submit_proposal: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Submit"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Submitted2"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    withdraw_proposal: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                proposal: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Proposal"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_queue: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Queue"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    report_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Ack"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AckReport"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_dead_letters: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                class?: string;
+                /** @description `dead_letter` for those that nobody settled, which is what is meant when it is left out; or `all`. */
+                state?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfDeadLetter"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_dead_letter: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DeadLetterShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    dismiss_dead_letter: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Dismiss"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    extend_leases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Leases"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Kept"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    enqueue_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewJobs"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enqueued"];
+                };
+            };
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Enqueued"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_job: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                job: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["JobShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    release_leases: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Leases"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Released"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    turn_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Turn"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Turned"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    claim_jobs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                class: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Claim"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Claimed"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    propose_replay: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ProposeReplay"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_replay: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                batch: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    run_replay: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                batch: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RunReplay"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Replay"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    runs: {
+        parameters: {
+            query?: {
+                /** @description By name, or `NAME@VERSION`. */
+                machine?: string;
+                state?: string;
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfRun"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    start_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewRun"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    run_history: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfHistoryLine"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    move_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMove"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    preview_move: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewMove"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Preview"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    search: {
+        parameters: {
+            query: {
+                q: string;
+                /** @description Kinds, separated by commas: `step`, `workflow`, `run`, `document`, `unit`, `kb`, `principal`. All when it is left out. */
+                kinds?: string;
+                /** @description Only the steps of this run. */
+                run?: components["schemas"]["WorkflowRunId"] | null;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Found"];
                 };
             };
             400: components["responses"]["Malformed"];
@@ -531,6 +8419,1641 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Nothing"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    sign_in_elsewhere: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            303: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    signed_in_elsewhere: {
+        parameters: {
+            query?: {
+                code?: string;
+                state?: string;
+                /** @description The issuer, as RFC 9207 has it. */
+                iss?: string;
+                /** @description The provider says no. */
+                error?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/html": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    state_tokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Tokens"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_step: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    checkpoint_step: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Checkpoint"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Noted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    comment_step: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Comment"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Noted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    escalate_step_block: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EscalateBlock"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Escalated"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    extend_step: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Extend"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Extended"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    move_step: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                step: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveWork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved2"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_task: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    checkpoint_task: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Checkpoint"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Noted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    comment_task: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Comment"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Noted"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    escalate_task_block: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EscalateBlock"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Escalated"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    extend_task: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Extend"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Extended"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    move_task: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                task: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["MoveWork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Moved2"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    tokens: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfToken"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    new_token: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewToken"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TokenMade"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    revoke_token: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Reason"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Token"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    unit: {
+        parameters: {
+            query?: {
+                /** @description The version that a step pinned; the one that holds when it is left out. */
+                version_id?: components["schemas"]["UnitVersionId"] | null;
+            };
+            header?: never;
+            path: {
+                unit: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["UnitShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    answer_wait: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path: {
+                wait: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnswerWait"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Answered"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    words: {
+        parameters: {
+            query?: {
+                /** @description `en` when it is left out. */
+                locale?: components["schemas"]["Locale"];
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Words"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    begin_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeginWork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    issue_callback: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IssueCallback"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    report_work: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ReportWork"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Workers"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_workflow_runs: {
+        parameters: {
+            query?: {
+                after?: string;
+                limit?: number;
+                workflow?: string;
+                /** @description A state, or `open` for all that are not over. */
+                state?: string;
+                /** @description `gray`, `green`, `yellow` or `red`. */
+                colour?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfWorkflowRun"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_workflow_run: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunShown2"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    cancel_workflow_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["CancelRun"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMoved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    workflow_run_downstream: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Downstream"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    workflow_run_graph: {
+        parameters: {
+            query?: {
+                version?: number;
+                /** @description The window in pixels; 1280 × 800 when it is left out. */
+                width?: number;
+                height?: number;
+                /** @description Whether lanes have strips of their own; they have when it is left out. */
+                lanes?: boolean;
+                /** @description Categories that are one node each, separated by commas. */
+                collapse?: string;
+            };
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Graph"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    pause_workflow_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMoved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    resume_workflow_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Say"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMoved"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    workflow_run_rollup: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Rollup"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    workflow_run_snapshot: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                run: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Snapshot"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    list_workflows: {
+        parameters: {
+            query?: {
+                /** @description `next` of the page before. */
+                after?: string;
+                /** @description At most so many; 50 when it is left out. */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PageOfWorkflow"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    show_workflow: {
+        parameters: {
+            query?: {
+                version?: number;
+            };
+            header?: never;
+            path: {
+                workflow: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkflowVersion"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    workflow_graph: {
+        parameters: {
+            query?: {
+                version?: number;
+                /** @description The window in pixels; 1280 × 800 when it is left out. */
+                width?: number;
+                height?: number;
+                /** @description Whether lanes have strips of their own; they have when it is left out. */
+                lanes?: boolean;
+                /** @description Categories that are one node each, separated by commas. */
+                collapse?: string;
+            };
+            header?: never;
+            path: {
+                workflow: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Graph"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    start_workflow_run: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                workflow: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["StartRun"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RunMoved"];
                 };
             };
             400: components["responses"]["Malformed"];
