@@ -21,6 +21,6 @@ mod scene;
 mod schemathesis;
 mod security;
 mod sockets;
-mod web;
 mod telemetry;
+mod web;
 mod work;

@@ -44,6 +44,7 @@ impl Person {
             scopes: &scopes,
             seconds: 3600,
             token_sha256: Sha256::digest(token.as_bytes()).into(),
+            by_token: None,
             acted_by: None,
         };
         operator.fn_token_issue(&issued).await.expect("a token");

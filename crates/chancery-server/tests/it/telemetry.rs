@@ -107,7 +107,7 @@ async fn a_trace_goes_from_the_caller_to_the_run_and_to_the_collector() {
             document["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().expect("spans")
         })
         .collect();
-    let named = |name: &str| spans.iter().copied().filter(move |span| span["name"] == name);
+    let named = |name: &'static str| spans.iter().copied().filter(move |span| span["name"] == name);
     let first = named("POST /v1/runs").next().expect("the start");
     assert_eq!((&first["traceId"], &first["parentSpanId"]), (&json!(trace), &json!(parent)));
     assert_eq!(first["spanId"].as_str().map(str::len), Some(16));
