@@ -160,8 +160,7 @@ async fn replay(call: Call<Nothing, Nothing>) -> Result<Answered<Replay>, Proble
     let (store, id) = (call.store(), call.id::<BatchId>("batch")?.0);
     let requests = store.replay_batch(id).await?;
     if requests.is_empty() {
-        let facts = json!({ "batch_id": id, "why": "there is no such batch" });
-        return Err(refused(store, Code::RE016, facts).await);
+        return Err(Problem::of(Fault::NotFound, "there is no such batch of replays"));
     }
     let may = call.bearer.as_ref().is_some_and(|bearer| bearer.may("approval.read"));
     let approval = match store.approval(people::approval_of(id)).await?.filter(|_| may) {
