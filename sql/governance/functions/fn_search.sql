@@ -1,18 +1,21 @@
 -- promise: what is called like this and the reader may see, the best first: a name that begins with it, a word that begins with it, a part
---          of it. Accents and case count for nothing, and đ is d. Two letters or fewer are the beginning of a word. With a run, its steps.
+--          of it; units by the beginnings of words. Accents and case count for nothing, and đ is d. Two letters or fewer are the beginning of a word. With a run, its steps.
 -- callers: chancery_app
 create or replace function governance.fn_search(p_reader text, p_query text, p_kinds text[], p_run uuid, p_limit integer) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- More than this is not looked at to find the best of a kind: a word that everything is called by has no best.
-  c_candidates constant integer := 200;
+  c_candidates constant integer := 100;
   v_spaced constant text := internal.spaced(left(p_query, 200));
   v_words constant text := btrim(v_spaced);
   v_sought constant text := case when length(v_words) < 3 then '  ' || v_words else v_words end;
   v_like constant text := '%' || v_sought || '%';
   v_pieces constant text[] := internal.trigrams(v_sought);
+  -- Units by the beginnings of words.
+  v_prefixes constant tsquery := case when v_words <> '' then to_tsquery('simple', regexp_replace(v_words, ' +', ':* & ', 'g') || ':*') end;
   v_classes text[];
+  v_current constant uuid[] := array(select g.current_def_id from workflow.workflow_registry g);
   v_id constant uuid := internal.uuid_or_null(regexp_replace(regexp_replace(lower(btrim(p_query)), '^[a-z]{3}_', ''), '^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$', '\1-\2-\3-\4-\5'));
   v_found jsonb := '[]';
 begin
@@ -29,17 +32,20 @@ begin
          where s.workflow_run_id = p_run and s.step_key <> all (workflow.hidden_of_run(p_run, p_reader))
            and internal.spaced(d.step_key || ' ' || d.name_en || ' ' || d.name_vi) like v_like);
     else
-      -- The permission is looked at row by row: there are no more than the candidates.
+      -- One table alone, so that the search ends with the last candidate; what they belong to is looked up for these.
       v_found := v_found || (
-        select coalesce(jsonb_agg(jsonb_build_object('kind', 'step', 'id', c.workflow || '/' || c.step_key, 'name', c.step_key,
-                 'title', jsonb_build_object('en', c.name_en, 'vi', c.name_vi), 'of', c.workflow, 'text', c.text)), '[]')
-          from (select g.workflow, d.step_key, d.name_en, d.name_vi, internal.spaced(d.step_key || ' ' || d.name_en || ' ' || d.name_vi) as text
-                  from workflow.workflow_step_def d join workflow.workflow_registry g on g.current_def_id = d.workflow_def_id
+        select coalesce(jsonb_agg(jsonb_build_object('kind', 'step', 'id', g.workflow || '/' || c.step_key, 'name', c.step_key,
+                 'title', jsonb_build_object('en', c.name_en, 'vi', c.name_vi), 'of', g.workflow,
+                 'text', internal.spaced(c.step_key || ' ' || c.name_en || ' ' || c.name_vi))), '[]')
+          from (select d.workflow_def_id, d.step_key, d.name_en, d.name_vi
+                  from workflow.workflow_step_def d
                  where internal.trigrams(internal.spaced(d.step_key || ' ' || d.name_en || ' ' || d.name_vi)) @> v_pieces
+                   and d.workflow_def_id = any (v_current)
                    and internal.spaced(d.step_key || ' ' || d.name_en || ' ' || d.name_vi) like v_like
                    and (not exists (select from workflow.workflow_step_permission p where p.step_def_id = d.step_def_id)
                         or exists (select from workflow.workflow_step_permission p where p.step_def_id = d.step_def_id and p.actor_class = any (v_classes)))
-                 limit c_candidates) c);
+                 limit c_candidates) c
+          join workflow.workflow_registry g on g.current_def_id = c.workflow_def_id);
     end if;
   end if;
   if p_run is null and 'workflow' = any (p_kinds) and identity.permits(p_reader, 'workflow.read') then
@@ -72,7 +78,7 @@ begin
                'state', c.lifecycle_status, 'text', c.text)), '[]')
         from (select u.id, u.canonical_address, v.title, u.doc_code, u.lifecycle_status, internal.spaced(v.title) as text
                 from iu.unit_version v join iu.information_unit u on u.version_anchor_ref = v.id
-               where internal.trigrams(internal.spaced(v.title)) @> v_pieces and internal.spaced(v.title) like v_like and u.deleted_at is null
+               where to_tsvector('simple'::regconfig, internal.folded(v.title)) @@ v_prefixes and u.deleted_at is null
                limit c_candidates) c);
     v_found := v_found || (
       select coalesce(jsonb_agg(jsonb_build_object('kind', 'unit', 'id', internal.prefixed('unt', u.id), 'name', u.canonical_address, 'title', jsonb_build_object('vi', v.title), 'of', u.doc_code,

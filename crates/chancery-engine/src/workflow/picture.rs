@@ -69,9 +69,14 @@ impl Pictures {
         let Some(read) = store.fn_definition_seen(pictured, reader, true).await? else {
             return Ok(None);
         };
-        let layout = Arc::new(draw(&read.definitions, options)?);
-        self.keep(key(&read.definitions, options), Arc::clone(&layout));
-        Ok(Some((layout, read.definitions.shown_sha256)))
+        let (kept_as, digest) =
+            (key(&read.definitions, options), read.definitions.shown_sha256.clone());
+        // A large one takes a core for a while: others are served meanwhile.
+        let (definitions, options) = (read.definitions, options.clone());
+        let drawn = tokio::task::spawn_blocking(move || draw(&definitions, &options)).await;
+        let layout = Arc::new(drawn.map_err(|error| Error::Picture(error.to_string()))??);
+        self.keep(kept_as, Arc::clone(&layout));
+        Ok(Some((layout, digest)))
     }
 
     fn find(&self, key: &Key) -> Option<Arc<Layout>> {

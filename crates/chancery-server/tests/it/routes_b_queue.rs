@@ -112,7 +112,7 @@ async fn dead_jobs_are_seen_dismissed_and_run_again() {
     );
     let shown = alice.get(scene, &format!("/v1/replays/{batch}")).await;
     assert_eq!(shown.is(200).body["requests"].as_array().expect("requests").len(), 2);
-    alice.get(scene, &format!("/v1/replays/bat_{nobody}")).await.is_refusal(422, "RE016");
+    alice.get(scene, &format!("/v1/replays/bat_{nobody}")).await.is_problem(404, "not_found");
 
     alice.get(scene, "/v1/workers").await.is(200);
     assert!(alice.get(scene, "/v1/lag?minutes=5").await.is(200).body["pairs"].is_array());
