@@ -8,8 +8,9 @@ use std::fmt;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use rustls::crypto::ring;
 use serde_json::{Value, json};
 use tracing::field::{Field, Visit};
@@ -51,8 +52,8 @@ impl fmt::Debug for Collector {
 #[derive(Debug)]
 struct Span {
     fields: BTreeMap<&'static str, String>,
-    begun: SystemTime,
-    ended: SystemTime,
+    begun: Timestamp,
+    ended: Timestamp,
 }
 
 /// Sends spans until it is dropped; then it sends what is left, within two seconds.
@@ -111,7 +112,7 @@ impl<S> Filter<S> for OfRequests {
 
 /// The fields of a span while it lasts.
 #[derive(Default)]
-struct Fields(BTreeMap<&'static str, String>, Option<SystemTime>);
+struct Fields(BTreeMap<&'static str, String>, Option<Timestamp>);
 
 impl Visit for Fields {
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -126,7 +127,7 @@ impl Visit for Fields {
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
         let Some(span) = context.span(id) else { return };
-        let mut fields = Fields(BTreeMap::new(), Some(SystemTime::now()));
+        let mut fields = Fields(BTreeMap::new(), Some(Timestamp::now()));
         attributes.record(&mut fields);
         span.extensions_mut().insert(fields);
     }
@@ -141,7 +142,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Spans {
     fn on_close(&self, id: Id, context: Context<'_, S>) {
         let fields = context.span(&id).and_then(|span| span.extensions_mut().remove::<Fields>());
         let Some(Fields(fields, Some(begun))) = fields else { return };
-        let span = Span { fields, begun, ended: SystemTime::now() };
+        let span = Span { fields, begun, ended: Timestamp::now() };
         let queue = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(Err(TrySendError::Full(_))) = queue.as_ref().map(|queue| queue.try_send(span)) {
             drop(queue);
@@ -234,9 +235,7 @@ fn span(span: &Span) -> Value {
     const SERVER: u8 = 2;
     const FAILED: u8 = 2;
     let field = |name: &str| span.fields.get(name).map_or("", String::as_str);
-    let nanos = |time: SystemTime| {
-        time.duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos().to_string()
-    };
+    let nanos = |time: Timestamp| time.as_nanosecond().to_string();
     let status: u16 = field("http.status").parse().unwrap_or_default();
     let mut told = json!({
         "traceId": field("trace.id"), "spanId": field("span.id"), "kind": SERVER,

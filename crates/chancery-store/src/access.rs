@@ -23,6 +23,17 @@ pub struct Bearer {
     /// What a form must show, hex; only a session has one.
     pub csrf_sha256: Option<String>,
     pub expires_at: String,
+    /// What the principal signs with, the newest last.
+    pub keys: Vec<BearerKey>,
+}
+
+/// A key of who asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BearerKey {
+    pub key_id: Uuid,
+    /// Hex.
+    pub public_key: String,
+    pub revoked: bool,
 }
 
 impl Bearer {

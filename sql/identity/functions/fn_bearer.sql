@@ -1,4 +1,4 @@
--- promise: whose session or token this digest is, and what it may now. Asked with every request: what ended a moment ago is no longer good.
+-- promise: whose session or token this digest is, what it may now, and the keys that its principal signs with. Asked with every request: what ended a moment ago is no longer good.
 -- callers: chancery_app
 -- refuses with: RI041 nobody's, RI042 expired, RI043 ended or revoked, RI002 whose principal is not active
 create or replace function identity.fn_bearer(p_how text, p_sha256 bytea) returns jsonb
@@ -26,6 +26,10 @@ begin
   return jsonb_build_object(
     'how', p_how, 'id', v_bearer.id, 'principal', v_bearer.principal, 'kind', v_bearer.kind, 'actor_classes', to_jsonb(v_bearer.actor_classes),
     'csrf_sha256', encode(v_bearer.csrf_sha256, 'hex'), 'expires_at', v_bearer.expires_at,
+    'keys', (
+      select coalesce(jsonb_agg(jsonb_build_object(
+               'key_id', k.key_id, 'public_key', encode(k.public_key, 'hex'), 'revoked', k.revoked_at is not null) order by k.registered_at, k.key_id), '[]')
+        from identity.signing_key k where k.principal = v_bearer.principal),
     'permissions', (
       select coalesce(jsonb_agg(distinct c.permission order by c.permission), '[]') from identity.class_permission c
        where c.actor_class = any (v_bearer.actor_classes) and (v_bearer.scopes is null or c.permission = any (v_bearer.scopes))));

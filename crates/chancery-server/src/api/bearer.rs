@@ -87,5 +87,6 @@ fn local() -> Bearer {
         permissions: LOCAL_PERMISSIONS.iter().map(|&permission| permission.to_owned()).collect(),
         csrf_sha256: None,
         expires_at: String::new(),
+        keys: Vec::new(),
     }
 }

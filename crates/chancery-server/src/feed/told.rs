@@ -42,20 +42,20 @@ pub(crate) struct Event {
 
 impl Event {
     pub(crate) fn new(event: FeedEvent) -> Self {
-        let FeedEvent { position, event_type, seen_by, topics, .. } = &event;
+        let FeedEvent { position, seen_by, topics: places, .. } = event;
         let told = Told {
-            position: *position,
-            kind: event_type.clone(),
+            position,
+            kind: event.event_type,
             subject: subject(&event.kind, event.id),
             seq: event.seq,
-            from: event.from.clone(),
-            to: event.to.clone(),
-            at: event.at.clone(),
-            trace_id: event.trace_id.clone(),
+            from: event.from,
+            to: event.to,
+            at: event.at,
+            trace_id: event.trace_id,
             run: subject(&event.run_kind, event.run_id),
         };
-        let frame = frame(Some(*position), event_type, &told);
-        Self { position: *position, places: topics.clone(), seen_by: seen_by.clone(), frame }
+        let frame = frame(Some(position), &told.kind, &told);
+        Self { position, places, seen_by, frame }
     }
 
     /// Whether who listens to these keys is told of it.
