@@ -343,7 +343,7 @@ async fn a_signature_is_its_signers_own() {
     assert_eq!(voted(|vote, _| vote.key_id = None).await, [RI005]);
     assert_eq!(voted(|vote, panel| vote.key_id = Some(panel.key("sofia"))).await, [RI005]);
     assert_eq!(voted(|vote, _| vote.class = "sovereign".to_owned()).await, [RI003]);
-    assert_eq!(voted(|vote, _| vote.signed_at += 301_000_000).await, [RC010]);
+    assert_eq!(voted(|vote, _| vote.signed_at += 900_000_000).await, [RC010]);
     let mut app = panel.db.connect(Role::App).await;
     let of_authority = panel.a_vote(approval, "agnes", "approve").await;
     assert_eq!(codes(vote_on(&mut app, &of_authority).await), [RI004]);
