@@ -30,6 +30,7 @@ fn agent() -> ureq::Agent {
 #[test]
 fn people_and_programs_are_let_in_and_out() {
     let place = Place::new();
+    place.done(&["db", "start"]);
     place.done(&["principal", "add", "alice", "--kind", "human", "--class", "reviewer"]);
     place.done(&["principal", "add", "scanner", "--kind", "service", "--class", "executor_worker"]);
 
@@ -86,8 +87,7 @@ fn people_and_programs_are_let_in_and_out() {
     let answer = sign_in(PASSWORD);
     let mut cookies =
         answer.headers().get_all("set-cookie").iter().filter_map(|value| value.to_str().ok());
-    let session =
-        cookies.find(|text| text.starts_with("chancery_session=")).expect("a session");
+    let session = cookies.find(|text| text.starts_with("chancery_session=")).expect("a session");
     assert!(session.contains("HttpOnly") && session.ends_with("Secure"), "{session}");
     let cookie = session.split(';').next().expect("a pair").to_owned();
     let (status, signed_in) = read(answer);
