@@ -30,6 +30,7 @@ fn agent() -> ureq::Agent {
 #[test]
 fn people_and_programs_are_let_in_and_out() {
     let place = Place::new();
+    place.done(&["db", "start"]);
     place.done(&["principal", "add", "alice", "--kind", "human", "--class", "reviewer"]);
     place.done(&["principal", "add", "scanner", "--kind", "service", "--class", "executor_worker"]);
 
