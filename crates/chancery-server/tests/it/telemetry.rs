@@ -79,8 +79,8 @@ async fn a_trace_goes_from_the_caller_to_the_run_and_to_the_collector() {
             .expect("a request")
     };
     let begun = scene.send(start("a", format!("00-{trace}-{parent}-01"))).await;
-    begun.is(200);
-    scene.send(start("b", format!("00-{}-{parent}-01", "0".repeat(32)))).await.is(200);
+    begun.is(201);
+    scene.send(start("b", format!("00-{}-{parent}-01", "0".repeat(32)))).await.is(201);
     scene.get("/v1/nowhere/secret-in-the-address").await.is(404);
     let traces = scene.db.texts("select trace_id from fsm.run order by created_at").await;
     assert_eq!((traces.len(), traces[0].as_deref()), (2, Some(trace)));
@@ -115,7 +115,7 @@ async fn a_trace_goes_from_the_caller_to_the_run_and_to_the_collector() {
     let (first, second) = (starts[0], starts[1]);
     assert_eq!((&first["traceId"], &first["parentSpanId"]), (&json!(trace), &json!(parent)));
     assert_eq!(first["spanId"].as_str().map(str::len), Some(16));
-    assert_eq!(first["attributes"][2]["value"]["intValue"], "200");
+    assert_eq!(first["attributes"][2]["value"]["intValue"], "201");
     assert_eq!(second["traceId"].as_str(), traces[1].as_deref(), "its own trace");
     assert_eq!(second.get("parentSpanId"), None);
     assert_eq!(named("GET none").len(), 1);
@@ -136,7 +136,7 @@ async fn a_trace_goes_from_the_caller_to_the_run_and_to_the_collector() {
         let (status, text) = ask(good).await;
         assert_eq!(status, 200);
         for line in [
-            r#"chancery_http_requests_total{method="POST",route="/v1/runs",status="200"} 2"#,
+            r#"chancery_http_requests_total{method="POST",route="/v1/runs",status="201"} 2"#,
             r#"chancery_http_requests_total{method="GET",route="none",status="404"} 1"#,
             r#"chancery_http_request_seconds_count{method="POST",route="/v1/runs"} 2"#,
             "chancery_sse_clients 0",
