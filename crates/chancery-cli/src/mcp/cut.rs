@@ -10,11 +10,11 @@ const LIMITS: [(usize, usize); 4] = [(4_000, 50), (1_000, 20), (300, 8), (80, 3)
 const PART: (usize, usize) = (16_000, 50);
 
 /// The answer, cut where it is too long. `cut` then names each place, and from where to read on.
-pub(super) fn shortened(answer: Value) -> Value {
+pub(super) fn shortened(answer: &Value) -> Value {
     let mut shorter = Value::Null;
     for (n, (text, list)) in LIMITS.into_iter().enumerate() {
         let mut cuts = Vec::new();
-        shorter = shorten(&answer, "", text, list, &mut cuts);
+        shorter = shorten(answer, "", text, list, &mut cuts);
         if let (Value::Object(members), false) = (&mut shorter, cuts.is_empty()) {
             let note = "show with part and from reads on: from is where the shown part ends";
             members.insert("cut".to_owned(), json!({ "note": note, "places": cuts }));
@@ -87,7 +87,7 @@ mod tests {
     fn a_long_text_is_read_in_parts_without_loss() {
         let text: String = (0..40_000).map(|n| if n % 7 == 0 { 'đ' } else { 'a' }).collect();
         let answer = json!({ "unit": { "body": text.clone(), "short": "x" }, "n": 1 });
-        let shown = shortened(answer.clone());
+        let shown = shortened(&answer);
         assert_eq!(shown["unit"]["short"], "x");
         let place = &shown["cut"]["places"][0];
         assert_eq!(place, &json!({ "part": "/unit/body", "shown": 4_000, "of": 40_000 }));
@@ -105,11 +105,11 @@ mod tests {
     #[test]
     fn a_long_list_is_cut_and_what_is_short_is_left_alone() {
         let short = json!({ "history": [1, 2, 3] });
-        assert_eq!(shortened(short.clone()), short);
+        assert_eq!(shortened(&short), short);
         let moves: Vec<Value> =
             (0..2_000).map(|n| json!({ "seq": n, "why": "y".repeat(900) })).collect();
         let answer = json!({ "history": moves });
-        let shown = shortened(answer.clone());
+        let shown = shortened(&answer);
         assert!(shown.to_string().len() <= MOST_BYTES, "{}", shown.to_string().len());
         let rest = part(&answer, "/history", 1_990).expect("a part");
         assert_eq!((&rest["value"][9]["seq"], &rest["next"]), (&json!(1_999), &Value::Null));

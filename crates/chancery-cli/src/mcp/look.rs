@@ -236,7 +236,7 @@ impl Server {
             Some(_) => Fault(RESOURCE_NOT_FOUND, failure.as_text()),
             None => Fault(INTERNAL_ERROR, failure.as_text()),
         })?;
-        let text = serde_json::to_string_pretty(&cut::shortened(read)).expect("plain data");
+        let text = serde_json::to_string_pretty(&cut::shortened(&read)).expect("plain data");
         Ok(json!({ "contents": [{ "uri": uri, "mimeType": "application/json", "text": text }] }))
     }
 }

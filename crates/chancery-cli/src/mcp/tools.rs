@@ -392,9 +392,9 @@ pub(super) async fn call(server: &Server, params: Value) -> Result<Value, Fault>
         }
     };
     Ok(match answer {
-        Ok(answer) if is_part => told(answer, false),
-        Ok(answer) => told(cut::shortened(answer), false),
-        Err(failure) => told(failure.as_json(), true),
+        Ok(answer) if is_part => told(&answer, false),
+        Ok(answer) => told(&cut::shortened(&answer), false),
+        Err(failure) => told(&failure.as_json(), true),
     })
 }
 
@@ -429,8 +429,8 @@ fn has_nul(value: &Value) -> bool {
     }
 }
 
-fn told(answer: Value, is_error: bool) -> Value {
-    let text = serde_json::to_string_pretty(&answer).expect("answers are plain data");
+fn told(answer: &Value, is_error: bool) -> Value {
+    let text = serde_json::to_string_pretty(answer).expect("answers are plain data");
     json!({
         "content": [{ "type": "text", "text": text }], "structuredContent": answer, "isError": is_error,
     })

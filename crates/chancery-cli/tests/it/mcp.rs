@@ -51,8 +51,8 @@ impl Agent {
 
     fn ask(&mut self, method: &str, params: Value) -> Value {
         self.asked += 1;
-        let message =
-            json!({ "jsonrpc": "2.0", "id": self.asked, "method": method, "params": params });
+        let mut message = json!({ "jsonrpc": "2.0", "id": self.asked, "method": method });
+        message["params"] = params;
         self.line(&message.to_string());
         let answer = self.heard();
         assert_eq!(answer["id"], self.asked, "{answer}");
@@ -60,7 +60,9 @@ impl Agent {
     }
 
     fn call(&mut self, tool: &str, arguments: Value) -> Value {
-        let answer = self.ask("tools/call", json!({ "name": tool, "arguments": arguments }));
+        let mut params = json!({ "name": tool });
+        params["arguments"] = arguments;
+        let answer = self.ask("tools/call", params);
         let result = answer["result"].clone();
         let text = result["content"][0]["text"].as_str().expect("a text");
         let text: Value = serde_json::from_str(text).expect("JSON");
