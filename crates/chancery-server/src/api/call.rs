@@ -50,6 +50,7 @@ impl<A> From<A> for Answered<A> {
 
 impl<A> Answered<A> {
     /// With its version, which becomes the ETag.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts alike")]
     pub(crate) fn version(mut self, version: impl ToString) -> Self {
         self.version = Some(version.to_string());
         self
@@ -85,6 +86,7 @@ impl<Q, B> Call<Q, B> {
 
     /// Refuses when the caller read another version than this. The doors compare states again when they move; this spares the
     /// caller a decision on something that is no longer there.
+    #[expect(clippy::needless_pass_by_value, reason = "numbers and texts alike")]
     pub(crate) fn require_version(&self, version: impl ToString) -> Result<(), Problem> {
         let Some(wanted) = self.headers.get(axum::http::header::IF_MATCH) else { return Ok(()) };
         let etag = format!("\"{}\"", version.to_string());
