@@ -195,13 +195,11 @@ async fn workers(call: Call<Nothing, Nothing>) -> Result<Answered<Workers>, Prob
 }
 
 async fn lag(call: Call<LagQuery, Nothing>) -> Result<Answered<Lag>, Problem> {
-    let minutes = match call.query.minutes.unwrap_or(60) {
-        n @ 1..=LONGEST_TREND => n,
-        _ => {
-            let detail = format!("minutes is between 1 and {LONGEST_TREND}");
-            return Err(Problem::of(Fault::QueryInvalid, detail));
-        }
-    };
+    let minutes = call.query.minutes.unwrap_or(60);
+    if !(1..=LONGEST_TREND).contains(&minutes) {
+        let detail = format!("minutes is between 1 and {LONGEST_TREND}");
+        return Err(Problem::of(Fault::QueryInvalid, detail));
+    }
     let window = Duration::from_secs(u64::from(minutes) * 60);
     let store = call.store();
     let trend = store.event_lag_trend(window).await?;

@@ -52,7 +52,7 @@ async fn found<Q, B>(call: &Call<Q, B>) -> Result<WorkRow, Problem> {
 }
 
 /// A row in the words of the API: a task has an id beside that of its step.
-fn work(row: WorkRow) -> Result<Work, Problem> {
+fn work(row: &WorkRow) -> Result<Work, Problem> {
     let (task, id) = (row.run_kind == "task", row.run_id);
     let mut row = json!(row);
     if let Some(row) = row.as_object_mut() {
@@ -78,11 +78,7 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<WorkShown>, Probl
     });
     let tasks = if kind == "step" {
         let tasks = store.workflow_tasks(run).await?;
-        tasks
-            .into_iter()
-            .filter(|task| task.step_run_id == id)
-            .map(work)
-            .collect::<Result<_, _>>()?
+        tasks.iter().filter(|task| task.step_run_id == id).map(work).collect::<Result<_, _>>()?
     } else {
         Vec::new()
     };
@@ -95,7 +91,7 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<WorkShown>, Probl
         inputs_and_outputs: shaped(detail.inputs_and_outputs)?,
         history: shaped(detail.history)?,
         actions: actions(&call, &kind, id).await?,
-        work: work(detail.work)?,
+        work: work(&detail.work)?,
     };
     Ok(Answered::from(shown).version(seq))
 }
