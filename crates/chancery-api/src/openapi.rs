@@ -73,7 +73,13 @@ pub fn document(version: &str) -> Value {
 fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator) -> Value {
     let mut parameters: Vec<Value> = path_names(route.path)
         .map(|name| {
-            json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "maxLength": 500 } })
+            let schema = match prefix(route.path, name) {
+                Some(prefix) => {
+                    json!({ "type": "string", "pattern": format!("^{prefix}_[0-9a-f]{{32}}$") })
+                }
+                None => json!({ "type": "string", "minLength": 1, "maxLength": 500 }),
+            };
+            json!({ "name": name, "in": "path", "required": true, "schema": schema })
         })
         .collect();
     if let Some(query) = route.query {
@@ -145,6 +151,28 @@ fn operation(route: &Route, schemas: &mut schemars::SchemaGenerator) -> Value {
 fn tag(path: &str) -> &str {
     let noun = path.strip_prefix("/v1/").unwrap_or("host");
     noun.split(['/', '.']).next().unwrap_or(noun)
+}
+
+/// The prefix of the ids that stand in a path under this name; names have none.
+fn prefix(path: &str, name: &str) -> Option<&'static str> {
+    Some(match name {
+        "approval" => "apr",
+        "batch" => "bat",
+        "change" => "chg",
+        "entry" => "ent",
+        "job" => "job",
+        "permit" => "prm",
+        "proposal" => "prp",
+        "run" if path.starts_with("/v1/orchestrator/") => "orc",
+        "run" if path.starts_with("/v1/workflow-runs/") => "wfr",
+        "run" => "run",
+        "step" => "stp",
+        "task" => "tsk",
+        "token" if path.starts_with("/v1/tokens/") => "tok",
+        "unit" => "unt",
+        "wait" => "wai",
+        _ => return None,
+    })
 }
 
 /// The names in a path.

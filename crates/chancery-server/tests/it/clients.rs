@@ -27,7 +27,7 @@ async fn state(scene: &Scene, step: Uuid) -> String {
     scene.db.text(&state).await
 }
 
-fn members(value: Value) -> Map<String, Value> {
+fn members(value: &Value) -> Map<String, Value> {
     value.as_object().cloned().expect("an object")
 }
 
@@ -47,7 +47,7 @@ async fn the_rust_client_works_a_step_to_its_end() {
         let begun = worker.begin(job).expect("begun");
         assert_eq!((begun.key.as_str(), &begun.input["with"]), ("work", &json!({ "order": 17 })));
         assert_eq!(worker.extend(&jobs).expect("kept").kept, [job.job_id]);
-        let wrong = worker.complete(job, members(json!({ "n": "one" })));
+        let wrong = worker.complete(job, members(&json!({ "n": "one" })));
         assert_eq!(wrong.expect_err("refused").problem(), Some("RW008"));
 
         let callback = worker.expect_callback(job).expect("a call-back");
@@ -69,7 +69,7 @@ async fn the_rust_client_works_a_step_to_its_end() {
         let jobs = worker.claim("noop", 1, Duration::from_secs(5)).expect("jobs");
         let [again] = &jobs[..] else { panic!("one job, not {jobs:?}") };
         let begun = worker.begin(again).expect("begun");
-        let output = members(begun.waits[0]["proof"]["answer"].clone());
+        let output = members(&begun.waits[0]["proof"]["answer"]);
         let late = worker.complete(job, output.clone()).expect_err("settled");
         assert!(matches!(late, Error::Refused(_)), "{late:?}");
         assert_eq!(worker.complete(again, output.clone()).expect("done")["to"], "completed");

@@ -5,6 +5,7 @@ use std::fs;
 use std::process::Command;
 
 use chancery_testkit::repo_path;
+use serde_json::{Map, Value, json};
 
 use crate::matrix::world::{Shows, World};
 use crate::scene::{Scene, listening};
@@ -23,7 +24,18 @@ async fn schemathesis_finds_no_answer_that_is_not_in_the_document() {
     let examples = asked.unwrap_or_else(|| SOME.to_string());
     // Coverage tries every bound of every member by itself, which takes minutes.
     let phases = if all { "examples,coverage,fuzzing" } else { "fuzzing" };
-    let world = World::new(Scene::new().await).await;
+    let mut world = World::new(Scene::new().await).await;
+    world.furnish().await;
+    let mut there: Map<String, Value> = Map::new();
+    for id in world.there.values() {
+        there.insert(id[..3].to_owned(), json!(id));
+    }
+    for (name, value) in
+        [("workflow", "everything"), ("document", "luat"), ("class", "noop"), ("name", "job")]
+    {
+        there.insert(name.to_owned(), json!(value));
+    }
+    let there = Value::Object(there).to_string();
     let url = listening(&world.scene).await;
     let folder = tempfile::tempdir().expect("a folder");
     for who in world.everybody.iter().filter(|who| all || A_FEW.contains(&who.name.as_str())) {
@@ -36,6 +48,7 @@ async fn schemathesis_finds_no_answer_that_is_not_in_the_document() {
         run.arg("--config-file").arg(&config).arg("run").arg(repo_path("api/openapi.json"));
         run.args(["--url", &url, "--max-examples", &examples, "--phases", phases]);
         run.current_dir(folder.path()).env("SCHEMATHESIS_HOOKS", repo_path("api/hooks.py"));
+        run.env("CHANCERY_THERE", &there);
         let run = tokio::task::spawn_blocking(move || run.output());
         let done = run.await.expect("a thread").expect("it runs");
         let said = String::from_utf8_lossy(&done.stdout);
