@@ -269,7 +269,7 @@ pub const MOVE_STEP: Endpoint<Nothing, MoveWork, Moved> = Endpoint::post(
     "move_step",
     "/v1/steps/{step}/moves",
     MOVE,
-    "Make a call that the machine names: claim, wait, block, complete, …",
+    "Make a call that the machine names: claim, wait, block, complete, and others.",
 )
 .signed();
 pub const EXTEND_STEP: Endpoint<Nothing, Extend, Extended> = Endpoint::post(
@@ -304,7 +304,7 @@ pub const MOVE_TASK: Endpoint<Nothing, MoveWork, Moved> = Endpoint::post(
     "move_task",
     "/v1/tasks/{task}/moves",
     MOVE,
-    "Make a call that the machine names: claim, wait, block, complete, …",
+    "Make a call that the machine names: claim, wait, block, complete, and others.",
 )
 .signed();
 pub const EXTEND_TASK: Endpoint<Nothing, Extend, Extended> = Endpoint::post(

@@ -1367,7 +1367,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a call that the machine names: claim, wait, block, complete, … */
+        /** Make a call that the machine names: claim, wait, block, complete, and others. */
         post: operations["move_step"];
         delete?: never;
         options?: never;
@@ -1469,7 +1469,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Make a call that the machine names: claim, wait, block, complete, … */
+        /** Make a call that the machine names: claim, wait, block, complete, and others. */
         post: operations["move_task"];
         delete?: never;
         options?: never;
