@@ -40,9 +40,9 @@ async fn a_browser_signs_in_and_out() {
 
     let gone = web.get(amy.request("DELETE", "/v1/session")).await.is(200);
     assert_eq!(gone.cookie("chancery_session").as_deref(), Some(""));
-    let over = web.get(amy.request("GET", "/v1/me")).await.is_problem(401, "credential_ended");
+    let over = web.get(amy.request("GET", "/v1/me")).await.says(401, "credential_ended");
     assert_eq!(over.headers["www-authenticate"], "Bearer");
-    web.get(amy.request("DELETE", "/v1/session")).await.is_problem(401, "credential_ended");
+    web.get(amy.request("DELETE", "/v1/session")).await.says(401, "credential_ended");
 }
 
 /// SEC-2: wrong name and wrong password look alike; too many of one name, or from one address, are refused.
@@ -50,28 +50,28 @@ async fn a_browser_signs_in_and_out() {
 async fn guessing_does_not_pay() {
     let web = Web::new().await;
     web.person("amy", &["reviewer"]).await;
-    let mut known = web.try_sign_in("amy", "wrong").await.is_problem(401, "sign_in_refused").body;
-    let mut nobody = web.try_sign_in("eve", "wrong").await.is_problem(401, "sign_in_refused").body;
+    let mut known = web.try_sign_in("amy", "wrong").await.says(401, "sign_in_refused").body;
+    let mut nobody = web.try_sign_in("eve", "wrong").await.says(401, "sign_in_refused").body;
     for body in [&mut known, &mut nobody] {
         body["request_id"].take();
         body["problems"][0]["name"].take();
     }
     assert_eq!(known, nobody);
     for name in ["", &"n".repeat(64)] {
-        web.try_sign_in(name, "wrong").await.is_problem(422, "request_invalid");
+        web.try_sign_in(name, "wrong").await.says(422, "request_invalid");
     }
     for _ in 0..9 {
-        web.try_sign_in("amy", "wrong").await.is_problem(401, "sign_in_refused");
+        web.try_sign_in("amy", "wrong").await.says(401, "sign_in_refused");
     }
-    web.try_sign_in("amy", PASSWORD).await.is_problem(401, "sign_in_locked");
+    web.try_sign_in("amy", PASSWORD).await.says(401, "sign_in_locked");
     assert_eq!(web.sessions().await, 0);
 
     let few = Web::with(Options { sign_ins_a_minute: Some(2), ..Options::default() }).await;
     few.person("amy", &["reviewer"]).await;
     for name in ["eve", "mallory"] {
-        few.try_sign_in(name, "wrong").await.is_problem(401, "sign_in_refused");
+        few.try_sign_in(name, "wrong").await.says(401, "sign_in_refused");
     }
-    let wait = few.try_sign_in("amy", PASSWORD).await.is_problem(429, "too_many_requests");
+    let wait = few.try_sign_in("amy", PASSWORD).await.says(429, "too_many_requests");
     let seconds: u64 =
         wait.headers["retry-after"].to_str().expect("text").parse().expect("seconds");
     assert!((1..=60).contains(&seconds), "{seconds}");
@@ -89,7 +89,7 @@ async fn one_principal_does_not_use_up_the_others_share() {
     for _ in 0..3 {
         web.get(amy.request("GET", "/v1/me")).await.is(200);
     }
-    let wait = web.get(amy.request("GET", "/v1/me")).await.is_problem(429, "too_many_requests");
+    let wait = web.get(amy.request("GET", "/v1/me")).await.says(429, "too_many_requests");
     assert!(wait.headers.contains_key("retry-after"), "{wait:?}");
     web.get(by_token("GET", "/v1/me", &bob)).await.is(200);
 }
@@ -105,12 +105,12 @@ async fn a_password_is_changed_with_the_old_one() {
         let body = json!({ "old_password": old, "new_password": new });
         web.json(amy.request("PUT", "/v1/password"), &body).await
     };
-    change("wrong", NEXT).await.is_problem(401, "sign_in_refused");
-    change(PASSWORD, "short").await.is_problem(422, "request_invalid");
+    change("wrong", NEXT).await.says(401, "sign_in_refused");
+    change(PASSWORD, "short").await.says(422, "request_invalid");
     web.get(amy.request("GET", "/v1/me")).await.is(200);
     change(PASSWORD, NEXT).await.is(200);
-    web.get(amy.request("GET", "/v1/me")).await.is_problem(401, "credential_ended");
-    web.try_sign_in("amy", PASSWORD).await.is_problem(401, "sign_in_refused");
+    web.get(amy.request("GET", "/v1/me")).await.says(401, "credential_ended");
+    web.try_sign_in("amy", PASSWORD).await.says(401, "sign_in_refused");
     web.try_sign_in("amy", NEXT).await.is(200);
     // Who is no person has none.
     web.operator
@@ -119,9 +119,7 @@ async fn a_password_is_changed_with_the_old_one() {
         .expect("a service");
     let scanner = web.whole_token("scanner").await;
     let body = json!({ "old_password": PASSWORD, "new_password": NEXT });
-    web.json(by_token("PUT", "/v1/password", &scanner), &body)
-        .await
-        .is_problem(422, "password_unfit");
+    web.json(by_token("PUT", "/v1/password", &scanner), &body).await.says(422, "password_unfit");
 }
 
 /// SEC-2: a token is told once, has its scopes and no more, makes no stronger one, and is over when it is revoked.
@@ -134,7 +132,7 @@ async fn a_token_is_told_once_and_stays_within_its_scopes() {
     let wanted = |scopes: &[&str]| json!({ "label": "nightly", "scopes": scopes, "expires_in_seconds": 3600 });
     let request = || amy.request("POST", "/v1/tokens").header("idempotency-key", "k");
     // Two keys are none.
-    web.json(request(), &wanted(&["self.read"])).await.is_problem(428, "idempotency_key_missing");
+    web.json(request(), &wanted(&["self.read"])).await.says(428, "idempotency_key_missing");
     let keyed = || {
         Request::post("/v1/tokens")
             .header("cookie", format!("chancery_session={}", amy.session))
@@ -145,21 +143,21 @@ async fn a_token_is_told_once_and_stays_within_its_scopes() {
     let secret = made.body["secret"].as_str().expect("a secret").to_owned();
     assert!(secret.starts_with("chy_") && secret.len() > 40, "{secret}");
     let again = web.json(keyed(), &wanted(&["self.read", "self.write"])).await;
-    assert_eq!(again.is_problem(422, "token_unfit").body["problems"][0]["taken"], true);
+    assert_eq!(again.says(422, "token_unfit").body["problems"][0]["taken"], true);
 
     let me = web.get(by_token("GET", "/v1/me", &secret)).await.is(200);
     assert_eq!(me.body["permissions"], json!(["self.read", "self.write"]));
     for stronger in [&["kb.write"][..], &["self.read", "audit.read"]] {
         let refused = web.json(by_token("POST", "/v1/tokens", &secret), &wanted(stronger)).await;
-        refused.is_problem(422, "token_unfit");
+        refused.says(422, "token_unfit");
     }
     let longer = json!({ "label": "l", "scopes": ["self.read"], "expires_in_seconds": 7200 });
-    web.json(by_token("POST", "/v1/tokens", &secret), &longer).await.is_problem(422, "token_unfit");
+    web.json(by_token("POST", "/v1/tokens", &secret), &longer).await.says(422, "token_unfit");
     let child = json!({ "label": "l", "scopes": ["self.read"], "expires_in_seconds": 600 });
     let child = web.json(by_token("POST", "/v1/tokens", &secret), &child).await.is(201);
     let child = child.body["secret"].as_str().expect("a secret").to_owned();
     let refused = web.json(by_token("POST", "/v1/tokens", &child), &wanted(&["self.read"])).await;
-    assert_eq!(refused.is_problem(403, "permission_missing").body["code"], "RI040");
+    assert_eq!(refused.says(403, "permission_missing").body["code"], "RI040");
 
     // Pages: the newest first, each once.
     let first = web.get(amy.request("GET", "/v1/tokens?limit=1")).await.is(200);
@@ -173,21 +171,21 @@ async fn a_token_is_told_once_and_stays_within_its_scopes() {
         ["after=x", "after=", "limit=0", "limit=501", "limit=x", "other=1", "limit=1&limit=2"]
     {
         let reply = web.get(amy.request("GET", &format!("/v1/tokens?{bad}"))).await;
-        reply.is_problem(400, "query_invalid");
+        reply.says(400, "query_invalid");
     }
 
     let id = made.body["token"]["token_id"].as_str().expect("an id").to_owned();
     let path = format!("/v1/tokens/{id}/revoke");
     let bob = web.sign_in("bob").await;
     let reason = json!({ "reason": "lost" });
-    web.json(bob.request("POST", &path), &reason).await.is_problem(401, "credential_unknown");
-    web.json(amy.request("POST", &path), &json!({})).await.is_problem(422, "request_invalid");
+    web.json(bob.request("POST", &path), &reason).await.says(401, "credential_unknown");
+    web.json(amy.request("POST", &path), &json!({})).await.says(422, "request_invalid");
     web.json(amy.request("POST", "/v1/tokens/key_1/revoke"), &reason)
         .await
-        .is_problem(400, "id_malformed");
+        .says(400, "id_malformed");
     web.get(by_token("GET", "/v1/me", &secret)).await.is(200);
     web.json(amy.request("POST", &path), &reason).await.is(200);
-    web.get(by_token("GET", "/v1/me", &secret)).await.is_problem(401, "credential_ended");
+    web.get(by_token("GET", "/v1/me", &secret)).await.says(401, "credential_ended");
 }
 
 /// SEC-2: a key is asked for over HTTP and is nobody's until the operator accepts it.
@@ -201,7 +199,7 @@ async fn a_key_is_asked_for_and_accepted_elsewhere() {
         web.json(amy.request("POST", "/v1/key-requests"), &body).await
     };
     for bad in ["", "zz", &"A".repeat(64), &"a".repeat(66)] {
-        ask(bad).await.is_problem(422, "request_invalid");
+        ask(bad).await.says(422, "request_invalid");
     }
     let asked = ask(&"ab".repeat(32)).await.is(201);
     assert_eq!(asked.body["outcome"], Value::Null);

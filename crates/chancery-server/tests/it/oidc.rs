@@ -208,7 +208,7 @@ impl World {
 #[tokio::test]
 async fn a_provider_vouches_for_a_linked_principal() {
     let world = World::new().await;
-    let unlinked = world.finish(&world.begin().await).await.is_problem(403, "identity_not_linked");
+    let unlinked = world.finish(&world.begin().await).await.says(403, "identity_not_linked");
     assert_eq!(unlinked.body["problems"][0]["subject"], SUBJECT);
     assert_eq!(world.web.sessions().await, 0, "not even with the address of amy");
     world.link().await;
@@ -343,11 +343,11 @@ async fn without_the_provider_nobody_is_signed_in() {
     let slash = format!("{}/", world.provider.url);
     for issuer in [slash.as_str(), "http://127.0.0.1:1", "http://login.example.org"] {
         let web = Web::with(elsewhere(issuer)).await;
-        let away = web.get(Request::get("/v1/session/oidc")).await.is_problem(503, "provider_away");
+        let away = web.get(Request::get("/v1/session/oidc")).await.says(503, "provider_away");
         assert!(away.headers.contains_key("retry-after"), "{away:?}");
     }
     let web = Web::new().await;
     for path in ["/v1/session/oidc", "/v1/session/oidc/callback?code=a&state=b"] {
-        web.get(Request::get(path)).await.is_problem(404, "not_found");
+        web.get(Request::get(path)).await.says(404, "not_found");
     }
 }

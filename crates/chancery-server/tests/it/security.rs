@@ -289,7 +289,7 @@ async fn a_forged_request_changes_nothing() {
             if let Some(csrf) = csrf {
                 request = request.header("chancery-csrf", csrf);
             }
-            web.json(request, &json!({})).await.is_problem(403, "csrf_missing");
+            web.json(request, &json!({})).await.says(403, "csrf_missing");
             tried += 1;
         }
     }
@@ -301,21 +301,21 @@ async fn a_forged_request_changes_nothing() {
     ];
     for cookie in twice {
         let request = Request::get("/v1/me").header("cookie", cookie);
-        web.get(request).await.is_problem(401, "unauthorized");
+        web.get(request).await.says(401, "unauthorized");
     }
     let both = Request::get("/v1/me")
         .header("cookie", format!("chancery_session={}", amy.session))
         .header("cookie", format!("chancery_session={}", bob.session));
-    web.get(both).await.is_problem(401, "unauthorized");
+    web.get(both).await.says(401, "unauthorized");
     let wrong = amy.request("GET", "/v1/me").header("authorization", "Bearer chy_wrong");
-    web.get(wrong).await.is_problem(401, "credential_unknown");
+    web.get(wrong).await.says(401, "credential_unknown");
     // The cookie is no token, nor is a token a cookie.
     let as_token =
         Request::get("/v1/me").header("authorization", format!("Bearer {}", amy.session));
-    web.get(as_token).await.is_problem(401, "credential_unknown");
+    web.get(as_token).await.says(401, "credential_unknown");
     let as_cookie =
         Request::get("/v1/me").header("cookie", format!("chancery_session={}", attack.token));
-    web.get(as_cookie).await.is_problem(401, "credential_unknown");
+    web.get(as_cookie).await.says(401, "credential_unknown");
     assert_eq!(before, web.scene.db.fingerprint().await, "nothing changed");
 }
 

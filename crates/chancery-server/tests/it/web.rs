@@ -41,7 +41,7 @@ impl Reply {
 
     /// A problem document with this word.
     #[track_caller]
-    pub(crate) fn is_problem(self, status: u16, problem: &str) -> Self {
+    pub(crate) fn says(self, status: u16, problem: &str) -> Self {
         assert_eq!((self.status, self.word()), (status, problem), "{self:?}");
         assert_eq!(self.headers["content-type"], "application/problem+json", "{self:?}");
         self
