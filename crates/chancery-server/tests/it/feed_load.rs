@@ -47,6 +47,7 @@ struct Figures {
 }
 
 impl Figures {
+    #[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
     /// A slice, or everything: 1,000 clients, 5,000 deliveries a second.
     fn asked() -> Self {
         match std::env::var("CHANCERY_TEST_LISTENERS").ok().and_then(|n| n.parse::<usize>().ok()) {
@@ -207,6 +208,7 @@ async fn write(
 
 /// Nothing lost, nothing twice, in order: what each client heard is what was written. In steady state nobody asks the database but the
 /// one reader. With all clients the lag from commit to client is measured as well.
+#[expect(clippy::print_stdout, reason = "a run tells what it measured")]
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_lost_and_nothing_comes_twice() {
     let figures = Figures::asked();
