@@ -469,6 +469,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/issues/{issue}/acknowledge": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Take a finding up. */
+        post: operations["issue_acknowledge"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/issues/{issue}/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Settle a finding. */
+        post: operations["issue_resolve"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/kb": {
         parameters: {
             query?: never;
@@ -769,6 +803,57 @@ export interface paths {
         };
         /** Somebody, with their public keys. */
         get: operations["principal"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/problems": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is wrong now: eight categories, the worst first. */
+        get: operations["problems"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/problems/{category}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The problems of a category, with their causes. */
+        get: operations["problem_list"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/problems/{category}/{item}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** One problem, the finding about it, and what happened. */
+        get: operations["problem"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1375,6 +1460,41 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/summaries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is said in a line about categories and executor classes. */
+        get: operations["summary_list"];
+        put?: never;
+        /** Put a summary; the database refuses what its sources do not bear. */
+        post: operations["summary_put"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/summaries/{summary}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A summary with the events it rests on. */
+        get: operations["summary"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/tasks/{task}": {
         parameters: {
             query?: never;
@@ -1471,6 +1591,23 @@ export interface paths {
         put?: never;
         /** Make a call that the machine names: claim, wait, block, complete, and others. */
         post: operations["move_task"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/timeline": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What happened to a trace, an entity or in a window: everything for who may read the audit, one's own for others. */
+        get: operations["timeline"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1881,29 +2018,20 @@ export interface components {
             replayed: number;
             refused: components["schemas"]["LateReport"][];
         };
-        /** @description Something that can be done, and whether the caller may: told by the function that would do it. */
+        /** @description A call that the machine names from where the thing stands. */
         Action: {
-            /** @description The word that a request names it by. */
             name: string;
+            /** @description The name of the row of the machine. */
             label: string;
-            /** @description The state that it leads to, where it is one. */
-            to?: string | null;
-            /** @description The class that it is done in. */
+            /** @description Where it leads. */
+            to: string;
+            /** @description The class that who asks would act in. */
             actor_class: string;
             allowed: boolean;
-            /** @description What stands against it, each with its code and facts. */
-            problems: {
-                [key: string]: unknown;
-            }[];
-            /**
-             * @description What the caller still has to bring.
-             * @default []
-             */
-            needs: {
-                [key: string]: unknown;
-            }[];
-            /** @description The command that does it, where this API is not the way. */
-            run?: string | null;
+            /** @description What stands against it. */
+            problems: unknown[];
+            /** @description What the caller still has to bring with it. */
+            needs: unknown[];
         };
         /** @description A version that stands. */
         Added: {
@@ -2055,6 +2183,23 @@ export interface components {
             };
             audit_ref?: string | null;
             actor_class?: string | null;
+        };
+        /** @description A category, counted by the view that lists it. */
+        Category: {
+            category: string;
+            name_en: string;
+            name_vi: string;
+            permission: string;
+            /** @description Whether the reader may not see it; then nothing below is told. */
+            hidden: boolean;
+            /** Format: int64 */
+            count?: number | null;
+            /** Format: int64 */
+            causes?: number | null;
+            severity?: string | null;
+            oldest?: string | null;
+            what_to_do_en?: string | null;
+            what_to_do_vi?: string | null;
         };
         /** @description A change of a workflow. */
         Change: {
@@ -2459,6 +2604,13 @@ export interface components {
         Found: {
             items: components["schemas"]["Hit"][];
         };
+        /** @description Who says so. */
+        GeneratedBy: {
+            /** @description `sql_fn`, `deterministic_rule` or `ai_agent`. */
+            summarizer_kind: string;
+            summarizer_ref: string;
+            summarizer_version: string;
+        };
         /** @description A job as a worker gets it. */
         GivenJob: {
             /** Format: uuid */
@@ -2577,6 +2729,14 @@ export interface components {
             collapsed?: boolean | null;
             boxes: components["schemas"]["GraphBox"][];
         };
+        /** @description Problems that have one cause. */
+        Group: {
+            cause: string;
+            /** Format: int64 */
+            count: number;
+            oldest: string;
+            severity: string;
+        };
         /** @description A rule on a way that leads on from here, and whether it holds. */
         Guard: {
             guard: string;
@@ -2692,6 +2852,12 @@ export interface components {
              * @description At most so many of each list; 50 when it is left out.
              */
             limit?: number | null;
+        };
+        /** @description What a person says about a finding. */
+        IssueAnswer: {
+            reason: string;
+            /** @description The class to act in. */
+            actor_class: string;
         };
         /** @description A call-back that will come. */
         IssueCallback: {
@@ -3666,6 +3832,76 @@ export interface components {
             /** @description For the log of the server. */
             request_id?: string | null;
         };
+        /** @description One problem. */
+        ProblemItem: {
+            category: string;
+            item_id: string;
+            cause: string;
+            severity: string;
+            since: string;
+            title_en: string;
+            title_vi: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            trace_id?: string | null;
+            run_kind?: string | null;
+            /** Format: uuid */
+            run_id?: string | null;
+            issue_id?: components["schemas"]["IssueId"] | null;
+        };
+        /** @description A page of problems, and all their causes. */
+        ProblemPage: {
+            category: string;
+            groups: components["schemas"]["Group"][];
+            items: components["schemas"]["ProblemItem"][];
+            next?: string | null;
+        };
+        /** @description Which problems of a category. */
+        ProblemQuery: {
+            /** @description Those of one cause. */
+            cause?: string | null;
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+        };
+        /** @description One problem with its story. */
+        ProblemShown: {
+            category: string;
+            item_id: string;
+            cause: string;
+            severity: string;
+            since: string;
+            title_en: string;
+            title_vi: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            trace_id?: string | null;
+            run_kind?: string | null;
+            /** Format: uuid */
+            run_id?: string | null;
+            issue_id?: components["schemas"]["IssueId"] | null;
+            what_to_do_en: string;
+            what_to_do_vi: string;
+            /** @description The finding about it, with its history. */
+            finding?: {
+                [key: string]: unknown;
+            } | null;
+            timeline: components["schemas"]["Timeline"];
+        };
+        /** @description The page of problems: eight categories, the worst first. */
+        Problems: {
+            checked_at: string;
+            /** @description One sentence. */
+            headline_en: string;
+            headline_vi: string;
+            /** Format: int64 */
+            total: number;
+            /** @description The category to look at first. */
+            worst?: string | null;
+            categories: components["schemas"]["Category"][];
+        };
         /**
          * @description How a document is cut.
          * @enum {string}
@@ -4369,6 +4605,76 @@ export interface components {
             proposal: components["schemas"]["Proposal"];
             approval: unknown;
         };
+        /** @description Summaries, the newest of each subject. */
+        Summaries: {
+            items: components["schemas"]["Summary"][];
+        };
+        /** @description What is said in a line, with what it rests on. */
+        Summary: {
+            summary_id: components["schemas"]["SummaryId"];
+            category: string;
+            subject: string;
+            /** @description `green`, `yellow` or `red`. */
+            state: string;
+            text_en: string;
+            text_vi: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            source_event_count: number;
+            /** Format: int64 */
+            source_event_total: number;
+            source_event_refs: string[];
+            time_window: components["schemas"]["Window"];
+            generated_by: components["schemas"]["GeneratedBy"];
+            /** Format: double */
+            confidence?: number | null;
+            /** @description Shown as such, and never the end of a problem. */
+            low_confidence: boolean;
+            trace_id?: string | null;
+            prior_summary_id?: components["schemas"]["SummaryId"] | null;
+            /** Format: uuid */
+            resolved_by?: string | null;
+            put_by: string;
+            created_at: string;
+        };
+        SummaryId: string;
+        /** @description Of which category. */
+        SummaryQuery: {
+            category?: string | null;
+        };
+        /** @description A summary with what it rests on. */
+        SummaryShown: {
+            summary_id: components["schemas"]["SummaryId"];
+            category: string;
+            subject: string;
+            /** @description `green`, `yellow` or `red`. */
+            state: string;
+            text_en: string;
+            text_vi: string;
+            facts: {
+                [key: string]: unknown;
+            };
+            /** Format: int64 */
+            source_event_count: number;
+            /** Format: int64 */
+            source_event_total: number;
+            source_event_refs: string[];
+            time_window: components["schemas"]["Window"];
+            generated_by: components["schemas"]["GeneratedBy"];
+            /** Format: double */
+            confidence?: number | null;
+            /** @description Shown as such, and never the end of a problem. */
+            low_confidence: boolean;
+            trace_id?: string | null;
+            prior_summary_id?: components["schemas"]["SummaryId"] | null;
+            /** Format: uuid */
+            resolved_by?: string | null;
+            put_by: string;
+            created_at: string;
+            timeline: components["schemas"]["Timeline"];
+        };
         /** @description How the newest votes stand. */
         Tally: {
             /** Format: int64 */
@@ -4381,6 +4687,45 @@ export interface components {
             rejects: number;
         };
         TaskRunId: string;
+        /** @description What happened, in order. */
+        Timeline: {
+            items: components["schemas"]["TimelineItem"][];
+            next?: string | null;
+        };
+        /** @description One thing that happened. */
+        TimelineItem: {
+            at: string;
+            source: string;
+            key: string;
+            trace_id?: string | null;
+            correlation_id?: string | null;
+            entity_kind: string;
+            entity_id: string;
+            /** Format: int64 */
+            seq?: number | null;
+            from?: string | null;
+            to?: string | null;
+            event_type?: string | null;
+            /** Format: uuid */
+            event_id?: string | null;
+            principal: string;
+            actor_class?: string | null;
+            signed: boolean;
+            reason?: string | null;
+        };
+        /** @description What the timeline is of: a trace, an entity or a window; one of them at least. */
+        TimelineQuery: {
+            trace?: string | null;
+            entity_kind?: string | null;
+            entity_id?: string | null;
+            /** @description RFC 3339. */
+            from?: string | null;
+            /** @description RFC 3339. */
+            to?: string | null;
+            after?: string | null;
+            /** Format: uint16 */
+            limit?: number | null;
+        };
         /** @description A text in both languages. */
         Title: {
             en?: string | null;
@@ -4587,6 +4932,11 @@ export interface components {
         WhichVersion: {
             /** @description The active one when it is left out, or else the newest. */
             version?: string | null;
+        };
+        /** @description From when until when. */
+        Window: {
+            start_at: string;
+            end_at: string;
         };
         /** @description Everything that people read, in one language; what it lacks is in English. */
         Words: {
@@ -6360,6 +6710,112 @@ export interface operations {
             503: components["responses"]["NotNow"];
         };
     };
+    issue_acknowledge: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                issue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IssueAnswer"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    issue_resolve: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+                /** @description The key that signed. */
+                "Chancery-Key"?: string;
+                /** @description As the answer 428 told it. */
+                "Chancery-Signed-At"?: string;
+                /** @description Signatures in base64, separated by commas, in the order of the statements. */
+                "Chancery-Signature"?: string;
+            };
+            path: {
+                issue: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["IssueAnswer"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        [key: string]: unknown;
+                    };
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
     kb: {
         parameters: {
             query?: {
@@ -7164,6 +7620,124 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["PrincipalShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    problems: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Problems"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    problem_list: {
+        parameters: {
+            query?: {
+                /** @description Those of one cause. */
+                cause?: string;
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path: {
+                category: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemPage"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    problem: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                category: string;
+                item: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ProblemShown"];
                 };
             };
             400: components["responses"]["Malformed"];
@@ -8823,6 +9397,127 @@ export interface operations {
             503: components["responses"]["NotNow"];
         };
     };
+    summary_list: {
+        parameters: {
+            query?: {
+                category?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summaries"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    summary_put: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The same key with the same request is the same change, once. */
+                "Idempotency-Key": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    [key: string]: unknown;
+                };
+            };
+        };
+        responses: {
+            /** @description Done. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Summary"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    summary: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                summary: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["SummaryShown"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
     show_task: {
         parameters: {
             query?: never;
@@ -9072,6 +9767,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Moved2"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    timeline: {
+        parameters: {
+            query?: {
+                trace?: string;
+                entity_kind?: string;
+                entity_id?: string;
+                /** @description RFC 3339. */
+                from?: string;
+                /** @description RFC 3339. */
+                to?: string;
+                after?: string;
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Timeline"];
                 };
             };
             400: components["responses"]["Malformed"];

@@ -354,7 +354,7 @@ async fn things_are_found_by_what_they_are_called() {
     let known = [("if-none-match", &*etag(&words))];
     alice.ask(scene, "GET", "/v1/words?locale=vi", &known, Value::Null).await.is(304);
     alice.get(scene, "/v1/words?locale=xx").await.is_problem(400, "query_invalid");
-    let tokens = alice.get(scene, "/v1/tokens").await;
+    let tokens = alice.get(scene, "/v1/state-tokens").await;
     let states = tokens.is(200).body["states"].as_array().expect("states").clone();
     let blocked = states.iter().find(|one| one["machine"] == "step" && one["state"] == "blocked");
     let blocked = blocked.expect("a state");

@@ -23,7 +23,7 @@ pub(super) fn rows() -> Vec<Row> {
         answer("issue_resolve"),
         row("timeline").query("trace=0123456789abcdef0123456789abcdef"),
         row("summary_list"),
-        row("summary").id("summary", "sum", ""),
+        row("summary").id("summary", "sum", "").there(&[404]),
         // One that rests on nothing: refused, whoever puts it.
         row("summary_put").free().there(&[403, 422]),
     ]
