@@ -53,7 +53,7 @@ begin
     v_permission := 'run.read';
   elsif p_kind = 'orchestrator_run' then
     v_permission := 'orchestrator.read';
-    if p_from like 'failed\_%' or p_to like 'failed\_%' then
+    if starts_with(p_from, 'failed_') or starts_with(p_to, 'failed_') then
       v_topics := v_topics || '[["problems", "problems.failed_cut"]]';
     end if;
   elsif p_kind = 'cut_request' then

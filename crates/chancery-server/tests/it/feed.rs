@@ -59,13 +59,14 @@ async fn everybody_hears_what_they_may() {
         ear.expect("hello").await;
         ear
     };
+    // The first who hears of approvals: the first question is answered with a word that something may have changed.
+    let mut approvals = listen("approvals", &watcher).await;
     let mut seen_by_watcher = listen(&here, &watcher).await;
     let mut seen_by_checker = listen(&here, &checker).await;
     let mut of_workflow = listen("workflow:everything", &checker).await;
     let mut problems = listen("problems", &checker).await;
     let mut inbox = listen("inbox", &writer).await;
     let mut other_inbox = listen("inbox,problems", &watcher).await;
-    let mut approvals = listen("approvals", &watcher).await;
     // Approvals have no positions: who comes back is told to look once.
     let mut back = Ear::listen(served.address, "approvals", &watcher, Some(1)).await;
     let note = back.expect("approval.changed").await;
@@ -124,7 +125,8 @@ async fn everybody_hears_what_they_may() {
         "as a problem; nobody else's inbox has it"
     );
 
-    // A request and a vote have no position, and are told all the same.
+    // A request and a vote have no position, and are told all the same, once somebody listens.
+    assert_eq!(approvals.expect("approval.changed").await.data["subject"], Value::Null);
     flow.adopt(&json!({ "workflow": "other", "title": { "en": "o", "vi": "o" }, "relations": [],
                         "steps": [{ "key": "a", "title": { "en": "a", "vi": "a" } }] }))
         .await;

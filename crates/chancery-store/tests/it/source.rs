@@ -171,11 +171,14 @@ fn every_door_has_its_binding() {
     let mut bound: BTreeSet<String> = BTreeSet::new();
     for path in files_below(&repo_path("crates/chancery-store/src"), "rs") {
         let text = read(&path);
-        bound.extend(text.split("pub async fn fn_").skip(1).map(|rest| {
-            let name: String =
-                rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
-            format!("fn_{name}")
-        }));
+        // One that streams is no async function: it gives rows as they come.
+        bound.extend(text.replace("pub async fn", "pub fn").split("pub fn fn_").skip(1).map(
+            |rest| {
+                let name: String =
+                    rest.chars().take_while(|c| c.is_ascii_alphanumeric() || *c == '_').collect();
+                format!("fn_{name}")
+            },
+        ));
     }
     let excepted = WITHOUT_BINDING.iter().map(|(name, _)| (*name).to_owned());
     let expected: BTreeSet<String> = bound.into_iter().chain(excepted).collect();
