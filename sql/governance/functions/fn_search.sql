@@ -17,7 +17,9 @@ declare
   v_prefixes constant tsquery := case when v_words <> '' then to_tsquery('simple', regexp_replace(v_words, ' +', ':* & ', 'g') || ':*') end;
   v_classes text[];
   v_current constant uuid[] := array(select g.current_def_id from workflow.workflow_registry g);
-  v_id constant uuid := internal.uuid_or_null(regexp_replace(regexp_replace(lower(btrim(p_query)), '^[a-z]{3}_', ''), '^([0-9a-f]{8})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{4})([0-9a-f]{12})$', '\1-\2-\3-\4-\5'));
+  v_digits constant text := replace(regexp_replace(lower(btrim(p_query)), '^[a-z]{3}_', ''), '-', '');
+  -- An id, with its prefix or as the command line prints it.
+  v_id constant uuid := case when v_digits ~ '^[0-9a-f]{32}$' then v_digits::uuid end;
   v_found jsonb := '[]';
 begin
   if v_words = '' then
