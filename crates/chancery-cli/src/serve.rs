@@ -48,7 +48,7 @@ pub(crate) struct Serve {
     /// The private key of the certificate, PEM, not readable by everybody
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     tls_key: Option<PathBuf>,
-    /// Where browsers find this host: https://chancery.example.org
+    /// Where browsers find this host: scheme and name, without a path
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,
     /// Let people sign in with this provider of OpenID Connect
