@@ -106,7 +106,7 @@ pub(crate) fn until(what: &str, mut ask: impl FnMut() -> bool) -> Duration {
     began.elapsed()
 }
 
-const LOOPS: usize = 11;
+const LOOPS: usize = 12;
 /// Loops that every host does.
 const EVERYWHERE: usize = 1;
 const HELD: &str = "select count(*) from queue.loop_lease where lease_until > clock_timestamp()";

@@ -200,7 +200,7 @@ async fn no_entry_is_born_past_its_door() {
 /// nothing but nulls; every other login is turned away before it.
 #[tokio::test]
 async fn each_duty_has_its_doors_and_no_others() {
-    const DOORS: [(&str, usize, &[Role]); 17] = [
+    const DOORS: [(&str, usize, &[Role]); 18] = [
         ("cutter_governance.fn_mark", 11, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_sweep", 5, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_review", 18, &[Role::CutterReview]),
@@ -208,6 +208,7 @@ async fn each_duty_has_its_doors_and_no_others() {
         ("cutter_governance.fn_cut", 12, &[Role::CutterExec]),
         ("cutter_governance.fn_verify", 14, &[Role::CutterVerify]),
         ("cutter_governance.fn_abandon", 7, &[Role::App]),
+        ("cutter_governance.fn_entry_actions", 2, &[Role::App]),
         ("iu.fn_dot_iu_command_log", 8, &[Role::App]),
         ("iu.fn_source_add", 5, &[Role::App, Role::CutterExec]),
         ("iu.fn_iu_create", 15, &[Role::CutterExec]),
