@@ -3,5 +3,5 @@
 create or replace function internal.folded(p_text text) returns text
 language sql immutable parallel safe
 as $$
-  select lower(translate(normalize(p_text, nfd), U&'\0110\0111\0300\0301\0302\0303\0304\0306\0308\0309\030A\030C\031B\0323\0327\0328', 'dd') collate "C")
+  select lower(translate(normalize(p_text, nfd), chr(272) || chr(273) || chr(768) || chr(769) || chr(770) || chr(771) || chr(772) || chr(774) || chr(776) || chr(777) || chr(778) || chr(780) || chr(795) || chr(803) || chr(807) || chr(808), 'dd') collate "C")
 $$;
