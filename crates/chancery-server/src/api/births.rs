@@ -12,7 +12,8 @@ use chancery_model::refusal::Code;
 use chancery_store::birth::Permit as PermitRow;
 use serde_json::json;
 
-use super::common::{actions, after_time, made_id, page, refused, rows, shaped, size};
+use super::common::{actions, made_id, refused};
+use super::page::{after_time, limit, page, told};
 use super::{Answered, Call, Routes};
 use crate::problem::Problem;
 
@@ -26,18 +27,18 @@ pub(super) fn bind(routes: Routes) -> Routes {
 }
 
 async fn families(call: Call<Nothing, Nothing>) -> Result<Answered<Families>, Problem> {
-    Ok(Families { items: shaped(call.store().families().await?)? }.into())
+    Ok(Families { items: told(call.store().families().await?)? }.into())
 }
 
 async fn permits(call: Call<PermitsQuery, Nothing>) -> Result<Answered<Page<Permit>>, Problem> {
-    let PermitsQuery { after, limit, collection, status } = &call.query;
-    let (size, after) = (size(*limit)?, after_time(after.as_deref())?);
+    let PermitsQuery { after, limit: most, collection, status } = &call.query;
+    let (limit, after) = (limit(*most)?, after_time(after.as_deref())?);
     let read = call
         .store()
-        .permit_page(collection.as_deref(), status.as_deref(), after.as_ref(), rows(size))
+        .permit_page(collection.as_deref(), status.as_deref(), after.as_ref(), limit + 1)
         .await?;
     let place = |row: &PermitRow| (row.requested_at.clone(), row.permit_id);
-    Ok(page(read, size, place, shaped)?.into())
+    Ok(page(read, limit, place)?.into())
 }
 
 async fn permit(call: Call<Nothing, Nothing>) -> Result<Answered<PermitShown>, Problem> {
@@ -46,7 +47,7 @@ async fn permit(call: Call<Nothing, Nothing>) -> Result<Answered<PermitShown>, P
         return Err(refused(store, Code::RB019, json!({ "permit_id": id })).await);
     };
     let shown =
-        PermitShown { actions: actions(&call, "birth_permit", id).await?, permit: shaped(row)? };
+        PermitShown { actions: actions(&call, "birth_permit", id).await?, permit: told(row)? };
     Ok(shown.into())
 }
 
@@ -70,7 +71,7 @@ async fn request(call: Call<Nothing, RequestPermits>) -> Result<Answered<Reserve
     let actor = call.actor().await?;
     let batch = made_id(&call, "birth_batch");
     let reserved = admission::batch(store, &actor, &class, &family, &objects, batch).await?;
-    Ok(shaped::<Reserved>(reserved)?.into())
+    Ok(told::<Reserved>(reserved)?.into())
 }
 
 async fn revoke(call: Call<Nothing, RevokePermit>) -> Result<Answered<Permit>, Problem> {
@@ -86,5 +87,5 @@ async fn revoke(call: Call<Nothing, RevokePermit>) -> Result<Answered<Permit>, P
     };
     let actor = call.actor().await?;
     let report = admission::revoke(store, &actor, &class, id, reason).await?;
-    Ok(shaped::<Permit>(report)?.into())
+    Ok(told::<Permit>(report)?.into())
 }

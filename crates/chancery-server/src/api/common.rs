@@ -1,84 +1,20 @@
-//! What functions of many routes need: pages, refusals in words, answers that a client may have already.
+//! What functions of many routes need: refusals in words, answers that a client may have already.
 
 use axum::http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use axum::http::{HeaderMap, HeaderValue, StatusCode};
 use axum::response::{IntoResponse as _, Response};
-use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
-use chancery_api::Page;
 use chancery_api::action::Action;
 use chancery_engine::workflow::Said;
 use chancery_model::refusal::{Code, Problem as Facts};
 use chancery_store::Store;
-use chancery_store::page::After;
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
 use super::Call;
+use super::page::told;
 use crate::body::answer;
-use crate::problem::{Fault, Problem};
-
-/// So many when nobody says.
-const PAGE: u16 = 50;
-const LARGEST_PAGE: u16 = 500;
-
-/// How many a page has at most.
-pub(super) fn size(limit: Option<u16>) -> Result<usize, Problem> {
-    match limit.unwrap_or(PAGE) {
-        n @ 1..=LARGEST_PAGE => Ok(n.into()),
-        _ => {
-            Err(Problem::of(Fault::QueryInvalid, format!("limit is between 1 and {LARGEST_PAGE}")))
-        }
-    }
-}
-
-/// Rows to ask for: one more tells whether there is another page.
-pub(super) fn rows(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX).saturating_add(1)
-}
-
-/// Where a page begins. A cursor is what a page before told and nothing else.
-pub(super) fn after<T: DeserializeOwned>(cursor: Option<&str>) -> Result<Option<T>, Problem> {
-    let wrong = || Problem::of(Fault::QueryInvalid, "after is `next` of a page of this list");
-    let Some(cursor) = cursor else { return Ok(None) };
-    let bytes = BASE64_URL_SAFE_NO_PAD.decode(cursor).map_err(|_| wrong())?;
-    serde_json::from_slice(&bytes).map(Some).map_err(|_| wrong())
-}
-
-/// Where a page of things with a time begins.
-pub(super) fn after_time(cursor: Option<&str>) -> Result<Option<After>, Problem> {
-    let Some((at, id)) = after::<(String, Uuid)>(cursor)? else { return Ok(None) };
-    if at.parse::<jiff::Timestamp>().is_err() {
-        return Err(Problem::of(Fault::QueryInvalid, "after is `next` of a page of this list"));
-    }
-    Ok(Some(After { at, id }))
-}
-
-/// A page of what was read, of which the last one may be one too many.
-pub(super) fn page<R, T, K: Serialize>(
-    mut read: Vec<R>,
-    size: usize,
-    place: impl Fn(&R) -> K,
-    make: impl Fn(R) -> Result<T, Problem>,
-) -> Result<Page<T>, Problem> {
-    let more = read.len() > size;
-    read.truncate(size);
-    let next = read
-        .last()
-        .filter(|_| more)
-        .map(|last| BASE64_URL_SAFE_NO_PAD.encode(json!(place(last)).to_string()));
-    let items = read.into_iter().map(make).collect::<Result<_, _>>()?;
-    Ok(Page { items, next })
-}
-
-/// A row in the words of the API.
-pub(super) fn shaped<T: DeserializeOwned>(row: impl Serialize) -> Result<T, Problem> {
-    serde_json::to_value(row).and_then(serde_json::from_value).map_err(|error| {
-        tracing::error!(%error, "a row is not what the API says");
-        Problem::of(Fault::Internal, "nothing more is told here")
-    })
-}
+use crate::problem::Problem;
 
 /// A refusal that the database would give.
 pub(super) async fn refused(store: &Store, code: Code, facts: Value) -> Problem {
@@ -96,7 +32,7 @@ pub(super) async fn actions<Q, B>(
     kind: &str,
     id: Uuid,
 ) -> Result<Vec<Action>, Problem> {
-    shaped(call.store().fn_actions(kind, id, call.reader()).await?)
+    told(call.store().fn_actions(kind, id, call.reader()).await?)
 }
 
 /// What is said beside a verb; the key of the request is that of the move.

@@ -26,7 +26,8 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::common::{refused, shaped};
+use super::common::refused;
+use super::page::told;
 use super::{Answered, Call, Routes};
 use crate::host::Host;
 use crate::problem::{Fault, Problem};
@@ -150,7 +151,7 @@ async fn turn(call: Call<Nothing, Turn>) -> Result<Answered<Turned>, Problem> {
     };
     let (report, jobs): (rows::AckReport, _) =
         delivered(&call.host, &principal, &worker, turn).await?;
-    Ok(Turned { report: shaped(report)?, jobs: given(jobs) }.into())
+    Ok(Turned { report: told(report)?, jobs: given(jobs) }.into())
 }
 
 /// Leases jobs for a request. When the caller is gone before it has them, they are given back at once instead of lying there
@@ -192,7 +193,7 @@ async fn ack(call: Call<Nothing, Ack>) -> Result<Answered<AckReport>, Problem> {
     if let ([_], [late]) = (&*results, &*report.refused) {
         return Err(in_words(store, late).await);
     }
-    Ok(shaped::<AckReport>(report)?.into())
+    Ok(told::<AckReport>(report)?.into())
 }
 
 async fn in_words(store: &Store, late: &LateResult) -> Problem {
@@ -221,7 +222,7 @@ async fn extend(call: Call<Nothing, Leases>) -> Result<Answered<Kept>, Problem> 
 async fn release(call: Call<Nothing, Leases>) -> Result<Answered<Released>, Problem> {
     let leases = pairs(&call.body);
     let released = call.store().fn_job_release(&call.body.worker, call.reader(), &leases).await?;
-    Ok(Released { released: shaped(released)? }.into())
+    Ok(Released { released: told(released)? }.into())
 }
 
 async fn enqueue(call: Call<Nothing, NewJobs>) -> Result<Answered<Enqueued>, Problem> {
@@ -245,7 +246,7 @@ async fn enqueue(call: Call<Nothing, NewJobs>) -> Result<Answered<Enqueued>, Pro
     classes.dedup();
     classes.iter().for_each(|class| call.host.waiting().wake(class));
     let new = taken.iter().any(|job| !job.replayed);
-    let mut answered = Answered::from(Enqueued { jobs: shaped(taken)? });
+    let mut answered = Answered::from(Enqueued { jobs: told(taken)? });
     answered.status = Some(if new { StatusCode::CREATED } else { StatusCode::OK });
     Ok(answered)
 }
@@ -253,7 +254,7 @@ async fn enqueue(call: Call<Nothing, NewJobs>) -> Result<Answered<Enqueued>, Pro
 async fn begin(call: Call<Nothing, BeginWork>) -> Result<Answered<Value>, Problem> {
     let BeginWork { worker, job_id, lease_no } = &call.body;
     let lease = Lease { job_id: *job_id, lease_no: *lease_no, worker, principal: call.reader() };
-    Ok(shaped::<Value>(call.store().fn_work_begin(lease).await?)?.into())
+    Ok(told::<Value>(call.store().fn_work_begin(lease).await?)?.into())
 }
 
 async fn report(call: Call<Nothing, ReportWork>) -> Result<Answered<Value>, Problem> {
@@ -268,7 +269,7 @@ async fn report(call: Call<Nothing, ReportWork>) -> Result<Answered<Value>, Prob
     let evidence = Value::Object(evidence);
     let report = WorkReport { call: name, evidence: &evidence, document: document.as_ref() };
     let lease = Lease { job_id: *job_id, lease_no: *lease_no, worker, principal: call.reader() };
-    Ok(shaped::<Value>(call.store().fn_work_report(lease, &report).await?)?.into())
+    Ok(told::<Value>(call.store().fn_work_report(lease, &report).await?)?.into())
 }
 
 /// Expects a call-back. The token is told once, here; the database has only its digest.

@@ -20,9 +20,8 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::common::{
-    actions, after_time, made_id, page, refused, require_version, rows, said, shaped, size,
-};
+use super::common::{actions, made_id, refused, require_version, said};
+use super::page::{after_time, limit, page, told};
 use super::workflows::picture;
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
@@ -50,14 +49,14 @@ pub(super) fn bind(routes: Routes) -> Routes {
 }
 
 async fn changes(call: Call<ChangesQuery, Nothing>) -> Result<Answered<Page<Change>>, Problem> {
-    let ChangesQuery { after, limit, workflow, state } = &call.query;
-    let (size, after) = (size(*limit)?, after_time(after.as_deref())?);
+    let ChangesQuery { after, limit: most, workflow, state } = &call.query;
+    let (limit, after) = (limit(*most)?, after_time(after.as_deref())?);
     let read = call
         .store()
-        .change_page(workflow.as_deref(), state.as_deref(), after.as_ref(), rows(size))
+        .change_page(workflow.as_deref(), state.as_deref(), after.as_ref(), limit + 1)
         .await?;
     let place = |row: &ChangeRow| (row.created_at.clone(), row.change_request_id);
-    Ok(page(read, size, place, shaped)?.into())
+    Ok(page(read, limit, place)?.into())
 }
 
 fn no_change(id: Uuid) -> Value {
@@ -101,7 +100,7 @@ async fn write(
     };
     let said = said(call, call.body.actor_class.as_ref(), None, None);
     let report = engine::propose(call.store(), &actor, &said, &written).await?;
-    Ok(shaped::<Change>(report)?.into())
+    Ok(told::<Change>(report)?.into())
 }
 
 async fn propose_change(call: Call<Nothing, ProposeChange>) -> Result<Answered<Change>, Problem> {
@@ -122,7 +121,7 @@ async fn approval_of<Q, B>(
 ) -> Result<Option<Value>, Problem> {
     let may = call.bearer.as_ref().is_some_and(|bearer| bearer.may("approval.read"));
     match approval_id.filter(|_| may) {
-        Some(id) => Ok(Some(shaped(approval::show(call.store(), id).await?)?)),
+        Some(id) => Ok(Some(told(approval::show(call.store(), id).await?)?)),
         None => Ok(None),
     }
 }
@@ -138,9 +137,9 @@ async fn change(call: Call<Nothing, Nothing>) -> Result<Answered<ChangeShown>, P
         definition: seen.definitions.shown.unwrap_or_default(),
         hidden_steps: seen.hidden,
         approval: approval_of(&call, row.approval_id).await?,
-        history: shaped(store.workflow_history(id).await?)?,
+        history: told(store.workflow_history(id).await?)?,
         actions: actions(&call, Kind::Workflow.as_str(), id).await?,
-        change: shaped(row)?,
+        change: told(row)?,
     };
     Ok(Answered::from(shown).version(version))
 }
@@ -148,7 +147,7 @@ async fn change(call: Call<Nothing, Nothing>) -> Result<Answered<ChangeShown>, P
 async fn diff(call: Call<Nothing, Nothing>) -> Result<Answered<Diff>, Problem> {
     let id = call.id::<ChangeId>("change")?.0;
     let diff = call.store().fn_change_diff_seen(id, call.reader()).await?;
-    Ok(shaped::<Diff>(diff)?.into())
+    Ok(told::<Diff>(diff)?.into())
 }
 
 async fn graph(call: Call<GraphQuery, Nothing>) -> Result<Response, Problem> {
@@ -169,7 +168,7 @@ async fn submit<T: DeserializeOwned>(
     let actor = call.actor().await?;
     let said = said(call, call.body.actor_class.as_ref(), None, None);
     let done = engine::submit(call.store(), &actor, &said, kind, id, &asked).await?;
-    Ok(Submitted { proposal: shaped(done.proposal)?, approval: shaped(done.approval)? }.into())
+    Ok(Submitted { proposal: told(done.proposal)?, approval: told(done.approval)? }.into())
 }
 
 async fn submit_change(
@@ -197,7 +196,7 @@ async fn withdraw<T: DeserializeOwned>(
     let said = said(call, actor_class.as_ref(), reason.as_ref(), audit_ref.as_ref());
     let actor = call.actor().await?;
     let done = engine::withdraw(call.store(), &actor, &said, kind, id).await?;
-    Ok(shaped::<T>(done)?.into())
+    Ok(told::<T>(done)?.into())
 }
 
 async fn withdraw_change(call: Call<Nothing, Say>) -> Result<Answered<Change>, Problem> {
@@ -219,20 +218,20 @@ async fn merge(call: Call<Nothing, Say>) -> Result<Answered<Change>, Problem> {
     let said = said(&call, actor_class.as_ref(), reason.as_ref(), audit_ref.as_ref());
     let actor = call.actor().await?;
     let done = engine::merge(call.store(), &actor, &said, row.change_request_id).await?;
-    Ok(shaped::<Change>(done)?.into())
+    Ok(told::<Change>(done)?.into())
 }
 
 async fn proposals(
     call: Call<ProposalsQuery, Nothing>,
 ) -> Result<Answered<Page<Proposal>>, Problem> {
-    let ProposalsQuery { after, limit, kind, state } = &call.query;
-    let (size, after) = (size(*limit)?, after_time(after.as_deref())?);
+    let ProposalsQuery { after, limit: most, kind, state } = &call.query;
+    let (limit, after) = (limit(*most)?, after_time(after.as_deref())?);
     let read = call
         .store()
-        .proposal_page(kind.as_deref(), state.as_deref(), after.as_ref(), rows(size))
+        .proposal_page(kind.as_deref(), state.as_deref(), after.as_ref(), limit + 1)
         .await?;
     let place = |row: &ProposalRow| (row.created_at.clone(), row.proposal_id);
-    Ok(page(read, size, place, shaped)?.into())
+    Ok(page(read, limit, place)?.into())
 }
 
 async fn propose(call: Call<Nothing, Propose>) -> Result<Answered<Proposal>, Problem> {
@@ -249,7 +248,7 @@ async fn propose(call: Call<Nothing, Propose>) -> Result<Answered<Proposal>, Pro
     };
     let said = said(&call, body.actor_class.as_ref(), None, None);
     let report = engine::create(call.store(), &actor, &said, &draft).await?;
-    Ok(shaped::<Proposal>(report)?.into())
+    Ok(told::<Proposal>(report)?.into())
 }
 
 async fn proposal(call: Call<Nothing, Nothing>) -> Result<Answered<ProposalShown>, Problem> {
@@ -258,9 +257,9 @@ async fn proposal(call: Call<Nothing, Nothing>) -> Result<Answered<ProposalShown
     let shown = ProposalShown {
         usage: store.proposal_usage(id).await?,
         approval: approval_of(&call, row.approval_id).await?,
-        history: shaped(store.workflow_history(id).await?)?,
+        history: told(store.workflow_history(id).await?)?,
         actions: actions(&call, Kind::Other.as_str(), id).await?,
-        proposal: shaped(row)?,
+        proposal: told(row)?,
     };
     Ok(Answered::from(shown).version(seq))
 }
@@ -273,5 +272,5 @@ async fn carry_out(call: Call<Nothing, CarryOut>) -> Result<Answered<Proposal>, 
     let actor = call.actor().await?;
     let outcome = Value::Object(outcome.clone());
     let done = engine::carry_out(call.store(), &actor, &said, row.proposal_id, &outcome).await?;
-    Ok(shaped::<Proposal>(done)?.into())
+    Ok(told::<Proposal>(done)?.into())
 }

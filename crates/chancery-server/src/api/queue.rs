@@ -17,7 +17,8 @@ use chancery_store::queue::{DeadLetterRow, ReplayRequest};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::common::{actions, after_time, made_id, page, refused, rows, shaped, size};
+use super::common::{actions, made_id, refused};
+use super::page::{after_time, limit, page, told};
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
@@ -53,8 +54,8 @@ async fn queue(call: Call<Nothing, Nothing>) -> Result<Answered<Queue>, Problem>
             .sum(),
         workers: count(health.len()),
         silent_workers: count(health.iter().filter(|one| one.silent_since.is_some()).count()),
-        classes: shaped(store.executor_classes().await?)?,
-        depths: shaped(depths)?,
+        classes: told(store.executor_classes().await?)?,
+        depths: told(depths)?,
     }
     .into())
 }
@@ -64,17 +65,17 @@ async fn job(call: Call<Nothing, Nothing>) -> Result<Answered<JobShown>, Problem
     let Some(job) = store.job(id).await? else {
         return Err(refused(store, Code::RE011, json!({ "job_id": id })).await);
     };
-    Ok(JobShown { job: shaped(job)?, history: store.queue_history(id).await? }.into())
+    Ok(JobShown { job: told(job)?, history: store.queue_history(id).await? }.into())
 }
 
 async fn dead(call: Call<DeadQuery, Nothing>) -> Result<Answered<Page<DeadLetter>>, Problem> {
-    let DeadQuery { after, limit, class, state } = &call.query;
-    let (size, after) = (size(*limit)?, after_time(after.as_deref())?);
+    let DeadQuery { after, limit: most, class, state } = &call.query;
+    let (limit, after) = (limit(*most)?, after_time(after.as_deref())?);
     let state = state.as_deref().or(Some("dead_letter")).filter(|state| *state != "all");
     let read =
-        call.store().dead_letter_page(class.as_deref(), state, after.as_ref(), rows(size)).await?;
+        call.store().dead_letter_page(class.as_deref(), state, after.as_ref(), limit + 1).await?;
     let place = |row: &DeadLetterRow| (row.died_at.clone(), row.job_id);
-    Ok(page(read, size, place, shaped)?.into())
+    Ok(page(read, limit, place)?.into())
 }
 
 async fn dead_letter(call: Call<Nothing, Nothing>) -> Result<Answered<DeadLetterShown>, Problem> {
@@ -100,7 +101,7 @@ async fn dead_letter(call: Call<Nothing, Nothing>) -> Result<Answered<DeadLetter
         what_to_do: what_to_do.to_owned(),
         against_replay: against,
         actions: actions(&call, "job", id).await?,
-        letter: shaped(letter)?,
+        letter: told(letter)?,
     };
     Ok(Answered::from(shown))
 }
@@ -138,7 +139,7 @@ fn batch(
     Ok(Replay {
         batch_id: batch_id.into(),
         approval_id: Some(people::approval_of(batch_id).into()),
-        requests: shaped(requests)?,
+        requests: told(requests)?,
         approval,
         replayed,
     })
@@ -156,7 +157,7 @@ async fn propose(call: Call<Nothing, ProposeReplay>) -> Result<Answered<Replay>,
     };
     let actor = call.actor().await?;
     let done = people::propose(call.store(), &actor, &class, &proposal).await?;
-    let approval = Some(shaped(done.approval)?);
+    let approval = Some(told(done.approval)?);
     Ok(batch(done.batch.batch_id, done.batch.requests, approval, done.batch.replayed)?.into())
 }
 
@@ -172,7 +173,7 @@ async fn replay(call: Call<Nothing, Nothing>) -> Result<Answered<Replay>, Proble
     }
     let may = call.bearer.as_ref().is_some_and(|bearer| bearer.may("approval.read"));
     let approval = match store.approval(people::approval_of(id)).await?.filter(|_| may) {
-        Some(row) => Some(shaped(approval::show(store, row.approval_id).await?)?),
+        Some(row) => Some(told(approval::show(store, row.approval_id).await?)?),
         None => None,
     };
     Ok(batch(id, requests, approval, false)?.into())
@@ -191,7 +192,7 @@ async fn run(call: Call<Nothing, RunReplay>) -> Result<Answered<Replay>, Problem
 }
 
 async fn workers(call: Call<Nothing, Nothing>) -> Result<Answered<Workers>, Problem> {
-    Ok(Workers { items: shaped(call.store().queue_health().await?)? }.into())
+    Ok(Workers { items: told(call.store().queue_health().await?)? }.into())
 }
 
 async fn lag(call: Call<LagQuery, Nothing>) -> Result<Answered<Lag>, Problem> {
@@ -211,7 +212,7 @@ async fn lag(call: Call<LagQuery, Nothing>) -> Result<Answered<Lag>, Problem> {
                 .iter()
                 .filter(|point| point.producer == pair.producer && point.consumer == pair.consumer);
             Ok(LagPair {
-                trend: own.map(shaped::<LagPoint>).collect::<Result<_, _>>()?,
+                trend: own.map(told::<LagPoint>).collect::<Result<_, _>>()?,
                 producer: pair.producer,
                 consumer: pair.consumer,
                 count: pair.count,

@@ -3,7 +3,7 @@
 use chancery_api::Nothing;
 use chancery_api::search::{Found, SEARCH, SearchQuery};
 
-use super::common::shaped;
+use super::page::told;
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
@@ -45,5 +45,5 @@ async fn search(call: Call<SearchQuery, Nothing>) -> Result<Answered<Found>, Pro
         .collect();
     let run = run.map(|run| run.0);
     let items = call.store().fn_search(call.reader(), q, &kinds, run, i32::from(limit)).await?;
-    Ok(Found { items: shaped(items)? }.into())
+    Ok(Found { items: told(items)? }.into())
 }

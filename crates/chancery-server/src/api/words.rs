@@ -7,7 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
-use super::common::{shaped, versioned};
+use super::common::versioned;
+use super::page::told;
 use super::{Call, Routes};
 use crate::problem::Problem;
 
@@ -20,12 +21,12 @@ fn digest(value: &impl Serialize) -> String {
 }
 
 async fn words(call: Call<WordsQuery, Nothing>) -> Result<Response, Problem> {
-    let words: Words = shaped(call.store().fn_words(call.query.locale.as_str()).await?)?;
+    let words: Words = told(call.store().fn_words(call.query.locale.as_str()).await?)?;
     Ok(versioned(&call.headers, &digest(&words), &words))
 }
 
 async fn tokens(call: Call<Nothing, Nothing>) -> Result<Response, Problem> {
-    let states: Vec<StateToken> = shaped(call.store().fn_tokens().await?)?;
+    let states: Vec<StateToken> = told(call.store().fn_tokens().await?)?;
     let tokens = Tokens { states };
     Ok(versioned(&call.headers, &digest(&tokens), &tokens))
 }

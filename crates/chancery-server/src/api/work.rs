@@ -13,7 +13,8 @@ use chancery_model::refusal::Code;
 use chancery_store::workflow::WorkRow;
 use serde_json::{Value, json};
 
-use super::common::{actions, refused, require_version, said, shaped};
+use super::common::{actions, refused, require_version, said};
+use super::page::told;
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
@@ -58,7 +59,7 @@ fn work(row: &WorkRow) -> Result<Work, Problem> {
     if let Some(row) = row.as_object_mut() {
         row.remove("run_id");
     }
-    let mut work: Work = shaped(row)?;
+    let mut work: Work = told(row)?;
     work.task_id = task.then(|| id.into());
     Ok(work)
 }
@@ -86,10 +87,10 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<WorkShown>, Probl
         sub_run_id: detail.sub_run.map(Into::into),
         pinned_unit,
         tasks,
-        waits: shaped(detail.waits)?,
-        notes: shaped(detail.notes)?,
-        inputs_and_outputs: shaped(detail.inputs_and_outputs)?,
-        history: shaped(detail.history)?,
+        waits: told(detail.waits)?,
+        notes: told(detail.notes)?,
+        inputs_and_outputs: told(detail.inputs_and_outputs)?,
+        history: told(detail.history)?,
         actions: actions(&call, &kind, id).await?,
         work: work(&detail.work)?,
     };
@@ -105,7 +106,7 @@ async fn move_it(call: Call<Nothing, MoveWork>) -> Result<Answered<Moved>, Probl
     let actor = call.actor().await?;
     let report =
         engine::call(call.store(), &actor, &said, &row, name, evidence, document.as_ref()).await?;
-    Ok(shaped::<Moved>(report)?.into())
+    Ok(told::<Moved>(report)?.into())
 }
 
 async fn extend(call: Call<Nothing, Extend>) -> Result<Answered<Extended>, Problem> {
@@ -118,7 +119,7 @@ async fn extend(call: Call<Nothing, Extend>) -> Result<Answered<Extended>, Probl
     let said = said(&call, actor_class.as_ref(), Some(reason), None);
     let actor = call.actor().await?;
     let done = engine::extend(call.store(), &actor, &said, &row, &until.to_string()).await?;
-    Ok(shaped::<Extended>(done)?.into())
+    Ok(told::<Extended>(done)?.into())
 }
 
 async fn escalate(call: Call<Nothing, EscalateBlock>) -> Result<Answered<Escalated>, Problem> {
@@ -128,7 +129,7 @@ async fn escalate(call: Call<Nothing, EscalateBlock>) -> Result<Answered<Escalat
     let actor = call.actor().await?;
     let approval = approval_id.map(|id| id.0);
     let done = engine::escalate_block(call.store(), &actor, &said, &row, approval).await?;
-    Ok(shaped::<Escalated>(done)?.into())
+    Ok(told::<Escalated>(done)?.into())
 }
 
 async fn comment(call: Call<Nothing, Comment>) -> Result<Answered<Noted>, Problem> {
@@ -136,7 +137,7 @@ async fn comment(call: Call<Nothing, Comment>) -> Result<Answered<Noted>, Proble
     let Comment { text, actor_class } = &call.body;
     let said = said(&call, actor_class.as_ref(), Some(text), None);
     let actor = call.actor().await?;
-    Ok(shaped::<Noted>(engine::comment(call.store(), &actor, &said, &row).await?)?.into())
+    Ok(told::<Noted>(engine::comment(call.store(), &actor, &said, &row).await?)?.into())
 }
 
 async fn checkpoint(call: Call<Nothing, Checkpoint>) -> Result<Answered<Noted>, Problem> {
@@ -146,7 +147,7 @@ async fn checkpoint(call: Call<Nothing, Checkpoint>) -> Result<Answered<Noted>, 
     let actor = call.actor().await?;
     let facts = Value::Object(facts.clone());
     let noted = engine::checkpoint(call.store(), &actor, &said, &row, &facts).await?;
-    Ok(shaped::<Noted>(noted)?.into())
+    Ok(told::<Noted>(noted)?.into())
 }
 
 async fn answer_wait(call: Call<Nothing, AnswerWait>) -> Result<Answered<AnsweredWait>, Problem> {
@@ -159,5 +160,5 @@ async fn answer_wait(call: Call<Nothing, AnswerWait>) -> Result<Answered<Answere
     let actor = call.actor().await?;
     let proof = Value::Object(proof.clone());
     let done = engine::answer(store, &actor, &said, id, &proof).await?;
-    Ok(shaped::<AnsweredWait>(done)?.into())
+    Ok(told::<AnsweredWait>(done)?.into())
 }

@@ -22,9 +22,8 @@ use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 use uuid::Uuid;
 
-use super::common::{
-    actions, after_time, page, refused, require_version, rows, said, shaped, size,
-};
+use super::common::{actions, refused, require_version, said};
+use super::page::{after_time, limit, page, told};
 use super::workflows::picture;
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
@@ -49,8 +48,8 @@ pub(super) fn bind(routes: Routes) -> Routes {
 }
 
 async fn list(call: Call<RunsQuery, Nothing>) -> Result<Answered<Page<WorkflowRun>>, Problem> {
-    let RunsQuery { after, limit, workflow, state, colour } = &call.query;
-    let (size, after) = (size(*limit)?, after_time(after.as_deref())?);
+    let RunsQuery { after, limit: most, workflow, state, colour } = &call.query;
+    let (limit, after) = (limit(*most)?, after_time(after.as_deref())?);
     let read = call
         .store()
         .workflow_run_page(
@@ -58,11 +57,11 @@ async fn list(call: Call<RunsQuery, Nothing>) -> Result<Answered<Page<WorkflowRu
             state.as_deref(),
             colour.as_deref(),
             after.as_ref(),
-            rows(size),
+            limit + 1,
         )
         .await?;
     let place = |row: &WorkflowRunRow| (row.created_at.clone(), row.workflow_run_id);
-    Ok(page(read, size, place, shaped)?.into())
+    Ok(page(read, limit, place)?.into())
 }
 
 fn missing(id: Uuid) -> Value {
@@ -81,9 +80,9 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<RunShown>, Proble
     let row = found(&call).await?;
     let (id, seq) = (row.workflow_run_id, row.seq);
     let shown = RunShown {
-        rollup: shaped(call.store().fn_rollup_seen(id, call.reader()).await?)?,
+        rollup: told(call.store().fn_rollup_seen(id, call.reader()).await?)?,
         actions: actions(&call, "workflow_run", id).await?,
-        run: shaped(row)?,
+        run: told(row)?,
     };
     Ok(Answered::from(shown).version(seq))
 }
@@ -91,12 +90,12 @@ async fn show(call: Call<Nothing, Nothing>) -> Result<Answered<RunShown>, Proble
 async fn rollup(call: Call<Nothing, Nothing>) -> Result<Answered<Rollup>, Problem> {
     let id = call.id::<WorkflowRunId>("run")?.0;
     let rollup = call.store().fn_rollup_seen(id, call.reader()).await?;
-    Ok(shaped::<Rollup>(rollup)?.into())
+    Ok(told::<Rollup>(rollup)?.into())
 }
 
 async fn downstream(call: Call<Nothing, Nothing>) -> Result<Answered<Downstream>, Problem> {
     let id = call.id::<WorkflowRunId>("run")?.0;
-    let items = shaped(call.store().fn_downstream_seen(id, call.reader()).await?)?;
+    let items = told(call.store().fn_downstream_seen(id, call.reader()).await?)?;
     Ok(Downstream { items }.into())
 }
 
@@ -233,7 +232,7 @@ async fn moved(call: &Call<Nothing, Say>, what: RunMove) -> Result<Answered<RunM
     let actor = call.actor().await?;
     let id = row.workflow_run_id;
     let report = engine::move_run(call.store(), &actor, &said, id, what).await?;
-    Ok(shaped::<RunMoved>(report)?.into())
+    Ok(told::<RunMoved>(report)?.into())
 }
 
 async fn pause(call: Call<Nothing, Say>) -> Result<Answered<RunMoved>, Problem> {
@@ -253,5 +252,5 @@ async fn cancel(call: Call<Nothing, CancelRun>) -> Result<Answered<RunMoved>, Pr
     let what = RunMove::Cancel(approval_id.0);
     let id = row.workflow_run_id;
     let report = engine::move_run(call.store(), &actor, &said, id, what).await?;
-    Ok(shaped::<RunMoved>(report)?.into())
+    Ok(told::<RunMoved>(report)?.into())
 }

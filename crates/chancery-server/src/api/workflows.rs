@@ -15,7 +15,8 @@ use chancery_store::workflow::Pictured;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::common::{after, page, refused, rows, said, shaped, size, versioned};
+use super::common::{refused, said, versioned};
+use super::page::{after, limit, page, told};
 use super::{Answered, Call, Routes};
 use crate::problem::{Fault, Problem};
 
@@ -31,10 +32,10 @@ pub(super) fn bind(routes: Routes) -> Routes {
 }
 
 async fn list(call: Call<PageQuery, Nothing>) -> Result<Answered<Page<Workflow>>, Problem> {
-    let size = size(call.query.limit)?;
+    let limit = limit(call.query.limit)?;
     let after: Option<String> = after(call.query.after.as_deref())?;
-    let read = call.store().workflow_page(after.as_deref(), rows(size)).await?;
-    Ok(page(read, size, |one| one.workflow.clone(), shaped)?.into())
+    let read = call.store().workflow_page(after.as_deref(), limit + 1).await?;
+    Ok(page(read, limit, |one| one.workflow.clone())?.into())
 }
 
 fn unknown(name: &str, version: Option<i32>) -> Value {
@@ -53,7 +54,7 @@ async fn show(call: Call<VersionQuery, Nothing>) -> Result<Answered<WorkflowVers
     let mut row = json!(found);
     row["definition"] = seen.definitions.shown.unwrap_or_default();
     row["hidden_steps"] = seen.hidden.into();
-    Ok(Answered::from(shaped::<WorkflowVersion>(row)?).version(digest))
+    Ok(Answered::from(told::<WorkflowVersion>(row)?).version(digest))
 }
 
 /// A picture as it is sent.
@@ -125,5 +126,5 @@ async fn start(call: Call<Nothing, StartRun>) -> Result<Answered<RunMoved>, Prob
     };
     let said = said(&call, call.body.actor_class.as_ref(), None, None);
     let report = engine::start(call.store(), &actor, &said, &start).await?;
-    Ok(shaped::<RunMoved>(report)?.into())
+    Ok(told::<RunMoved>(report)?.into())
 }
