@@ -77,7 +77,7 @@ impl Store {
         let rows: Vec<Value> = sqlx::query_scalar(
             "with me as (select p.actor_classes as classes from identity.v_principal p where p.name = $1 and p.active),
                   leased as (select (q.payload_json ->> 'run_id')::uuid as run_id from queue.v_job q
-                              where q.lease_until is not null and q.state in ('leased', 'in_progress') and q.lease_owner = $2
+                              where q.lease_until is not null and q.state in ('leased', 'in_progress') and q.lease_owner = $1 || '/' || $2
                                 and q.job_kind in ('workflow.step', 'workflow.task')),
                   work as (select 'step' as run_kind, s.step_run_id as run_id, s.workflow_run_id, s.step_def_id, s.state_code, s.pic_id,
                                   s.executor_class_ref, d.pic_rule, s.skipped, s.last_transition_at
@@ -166,15 +166,20 @@ impl Store {
         .await?)
     }
 
-    /// The jobs that are leased to a worker now.
+    /// The jobs that are leased to a worker of a principal now.
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn jobs_leased_to(&self, worker: &str) -> Result<Vec<JobRow>, Error> {
+    pub async fn jobs_leased_to(
+        &self,
+        principal: &str,
+        worker: &str,
+    ) -> Result<Vec<JobRow>, Error> {
         let rows: Vec<Value> = sqlx::query_scalar(
             "select to_jsonb(v) from queue.v_job v
-              where v.lease_until is not null and v.state in ('leased', 'in_progress') and v.lease_owner = $1 order by v.job_no",
+              where v.lease_until is not null and v.state in ('leased', 'in_progress') and v.lease_owner = $1 || '/' || $2 order by v.job_no",
         )
+        .bind(principal)
         .bind(worker)
         .fetch_all(&self.pool)
         .await?;

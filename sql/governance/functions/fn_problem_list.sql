@@ -28,7 +28,7 @@ begin
            order by g.rank, g.count desc, g.oldest, g.cause), '[]')
     into v_groups
     from (select p.cause, count(*) as count, min(p.since) as oldest, min(governance.severity_rank(p.severity)) as rank
-            from governance.vw_problem p where p.category = p_category group by p.cause) g;
+            from governance.vw_problem p where p.category = p_category and governance.sees(p_reader, p.run_kind, p.run_id) group by p.cause) g;
   select coalesce(jsonb_agg(i.item order by i.rank, i.since, i.item_id collate "C") filter (where i.n <= v_limit), '[]'),
          (jsonb_agg(jsonb_build_array(i.rank, internal.micros(i.since), i.item_id)) filter (where i.n = v_limit and i.more)) -> 0
     into v_items, v_last
@@ -38,7 +38,7 @@ begin
             from (select p.category, p.item_id, p.cause, p.severity, p.since, p.title_en, p.title_vi, p.facts, p.trace_id, p.run_kind, p.run_id, p.issue_id,
                          governance.severity_rank(p.severity) as rank
                     from governance.vw_problem p
-                   where p.category = p_category and (p_cause is null or p.cause = p_cause)
+                   where p.category = p_category and (p_cause is null or p.cause = p_cause) and governance.sees(p_reader, p.run_kind, p.run_id)
                      and (v_after is null or (governance.severity_rank(p.severity), p.since, p.item_id collate "C") > (v_rank, v_since, (v_after ->> 2) collate "C"))
                    order by governance.severity_rank(p.severity), p.since, p.item_id collate "C" limit v_limit + 1) k
           window w as (order by k.rank, k.since, k.item_id collate "C")) i;

@@ -13,7 +13,7 @@ begin
          governance.problem_json(p.category, p.item_id, p.cause, p.severity, p.since, p.title_en, p.title_vi, p.facts, p.trace_id, p.run_kind, p.run_id,
                                  p.issue_id) as item
     into v_problem
-    from governance.vw_problem p where p.category = p_category and p.item_id = p_item limit 1;
+    from governance.vw_problem p where p.category = p_category and p.item_id = p_item and governance.sees(p_reader, p.run_kind, p.run_id) limit 1;
   if not found then
     perform internal.refuse(internal.problem('RE041', jsonb_build_object('category', p_category, 'item', left(p_item, 600))));
   end if;

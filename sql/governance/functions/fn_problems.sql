@@ -21,7 +21,7 @@ begin
     from unnest(governance.categories()) c (category) where identity.permits(p_reader, 'problems.' || c.category);
   select coalesce(jsonb_agg(to_jsonb(k) order by k.rank, k.count desc, k.oldest, k.category, k.cause), '[]') into v_causes
     from (select p.category, p.cause, count(*) as count, min(governance.severity_rank(p.severity)) as rank, min(p.since) as oldest
-            from governance.vw_problem p where p.category = any (v_seen) group by p.category, p.cause) k;
+            from governance.vw_problem p where p.category = any (v_seen) and governance.sees(p_reader, p.run_kind, p.run_id) group by p.category, p.cause) k;
   select coalesce(jsonb_agg(
            jsonb_build_object(
              'category', c.category, 'permission', 'problems.' || c.category, 'hidden', not c.seen,
@@ -45,7 +45,7 @@ begin
     v_vi := governance.words(case when cardinality(v_seen) = 8 then 'problems.headline.none' else 'problems.headline.none_seen' end, 'vi');
   else
     select p.title_en, p.title_vi, p.since into v_worst
-      from governance.vw_problem p where p.category = v_group ->> 'category' and p.cause = v_group ->> 'cause'
+      from governance.vw_problem p where p.category = v_group ->> 'category' and p.cause = v_group ->> 'cause' and governance.sees(p_reader, p.run_kind, p.run_id)
      order by governance.severity_rank(p.severity), p.since, p.item_id limit 1;
     v_en := governance.headline('en', v_total, (v_group -> 'count')::bigint, v_worst.title_en, v_worst.since);
     v_vi := governance.headline('vi', v_total, (v_group -> 'count')::bigint, v_worst.title_vi, v_worst.since);

@@ -3,7 +3,7 @@
 -- callers: queue.fn_job_ack, queue.fn_job_turn
 -- arrow: leased, in_progress → succeeded | retry_waiting | failed (→ dead_letter)
 -- refuses with: RE007 the lists do not fit together, RE008 a result carries what it must not
-create or replace function queue.ack(p_worker text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[]) returns jsonb
+create or replace function queue.ack(p_owner text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[]) returns jsonb
 language plpgsql
 as $$
 declare
@@ -34,7 +34,7 @@ begin
   -- A single success, which is what a worker without a batch brings, needs no list.
   if v_given = 1 and p_outcomes[1] = 'succeeded' and num_nulls(p_job_ids[1], p_lease_nos[1], p_details[1]) = 0 then
     with done as (
-      delete from queue.job_queue q where q.job_id = p_job_ids[1] and q.lease_no = p_lease_nos[1] and q.lease_owner = p_worker
+      delete from queue.job_queue q where q.job_id = p_job_ids[1] and q.lease_no = p_lease_nos[1] and q.lease_owner = p_owner
       returning q.*)
     insert into queue.job_finished (
       job_id, job_no, executor_class, job_kind, state, priority, lease_no, lease_owner, attempts, payload_json, payload_ref, source_ref, target_ref,
@@ -47,7 +47,7 @@ begin
   else
     with done as (
       delete from queue.job_queue q using unnest(p_job_ids, p_lease_nos, p_outcomes, p_details) g (job_id, lease_no, outcome, detail)
-       where q.job_id = g.job_id and g.outcome = 'succeeded' and q.lease_no = g.lease_no and q.lease_owner = p_worker
+       where q.job_id = g.job_id and g.outcome = 'succeeded' and q.lease_no = g.lease_no and q.lease_owner = p_owner
       returning q.*, g.detail),
     kept as (
       insert into queue.job_finished (
@@ -63,6 +63,6 @@ begin
   if v_done = v_given and v_replays = 0 then
     return jsonb_build_object('accepted', v_done, 'replayed', 0, 'refused', '[]'::jsonb);
   end if;
-  return queue.ack_rest(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details, coalesce(v_done, 0), coalesce(v_replays, 0), v_now);
+  return queue.ack_rest(p_owner, p_job_ids, p_lease_nos, p_outcomes, p_details, coalesce(v_done, 0), coalesce(v_replays, 0), v_now);
 end
 $$;

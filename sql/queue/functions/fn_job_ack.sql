@@ -7,8 +7,8 @@ create or replace function queue.fn_job_ack(
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
+  v_owner constant text := queue.lease_owner(p_worker, p_principal, null);
 begin
-  return queue.ack(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details);
+  return queue.ack(v_owner, p_job_ids, p_lease_nos, p_outcomes, p_details);
 end
 $$;

@@ -8,7 +8,7 @@ create or replace function queue.fn_job_extend(p_worker text, p_principal text, 
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
+  v_owner constant text := queue.lease_owner(p_worker, p_principal, null);
   v_now timestamptz := internal.now();
   v_kept uuid[];
 begin
@@ -18,7 +18,7 @@ begin
       from queue.executor_class_registry c
      where q.job_id = any (array(
              select h.job_id from queue.job_queue h, unnest(p_job_ids, p_lease_nos) g (job_id, lease_no)
-              where h.job_id = g.job_id and h.lease_no = g.lease_no and h.lease_owner = p_worker
+              where h.job_id = g.job_id and h.lease_no = g.lease_no and h.lease_owner = v_owner
                 for update of h skip locked))
        and c.executor_class = q.executor_class
     returning q.job_id)

@@ -14,7 +14,7 @@ create or replace function queue.fn_job_turn(
 language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan set enable_seqscan = off
 as $$
 declare
-  v_known constant boolean := queue.require_worker(p_worker, p_principal, coalesce(p_limit, 0));
+  v_owner constant text := queue.lease_owner(p_worker, p_principal, coalesce(p_limit, 0));
   v_now timestamptz;
   v_report queue.leased_job;
   v_lane record;
@@ -22,7 +22,7 @@ declare
   v_left integer := p_limit;
   v_taken integer;
 begin
-  v_report.report := queue.ack(p_worker, p_job_ids, p_lease_nos, p_outcomes, p_details);
+  v_report.report := queue.ack(v_owner, p_job_ids, p_lease_nos, p_outcomes, p_details);
   return next v_report;
   v_now := internal.now();
   for v_lane in
@@ -45,7 +45,7 @@ begin
     end if;
     return query
     update queue.job_queue q
-       set state = 'leased', lease_no = q.lease_no + 1, attempts = q.attempts + 1, lease_owner = p_worker,
+       set state = 'leased', lease_no = q.lease_no + 1, attempts = q.attempts + 1, lease_owner = v_owner,
            lease_until = v_now + v_lane.lease_seconds * interval '1 second', picked_at = v_now, last_transition_at = v_now
      where q.ctid = any (array(
              select c.ctid from queue.job_queue c

@@ -1,7 +1,7 @@
 -- promise: the failed ones among the results are on record: they wait for their next try, or are dead. Returns how many were taken.
 -- callers: queue.ack
 create or replace function queue.settle_failures(
-  p_worker text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[], p_now timestamptz
+  p_owner text, p_job_ids uuid[], p_lease_nos integer[], p_outcomes text[], p_details jsonb[], p_now timestamptz
 ) returns uuid[]
 language plpgsql
 as $$
@@ -19,7 +19,7 @@ begin
            failures = queue.with_failure(q.failures, q.attempts, q.lease_owner, g.outcome, coalesce(nullif(btrim(g.detail ->> 'reason'), ''), 'no reason given'), p_now, v_kept),
            lease_owner = null, lease_until = null, last_transition_at = p_now
       from given g, queue.executor_class_registry c, queue.retry_policy_registry p
-     where q.job_id = g.job_id and q.lease_no = g.lease_no and q.lease_owner = p_worker
+     where q.job_id = g.job_id and q.lease_no = g.lease_no and q.lease_owner = p_owner
        and c.executor_class = q.executor_class and p.policy = c.policy
     returning q.job_id, q.state, g.outcome, coalesce(nullif(btrim(g.detail ->> 'reason'), ''), 'no reason given') as reason
   loop

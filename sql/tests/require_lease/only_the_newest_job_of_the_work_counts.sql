@@ -16,7 +16,7 @@ values ('0199a3f0-0000-7000-8000-000000000003', '0199a3f0-0000-7000-8000-0000000
         repeat('a', 32), 'c', now(), now(), 0, 0, 0, 'noop', 5, 'green', 2);
 insert into queue.job_queue (job_id, executor_class, job_kind, state, state_machine_id, scheduled_at, lease_no, lease_owner, lease_until, max_attempts, payload_json, idempotency_key,
                              replay_request_id, started_by, trace_id, correlation_id, created_at, last_transition_at)
-select ('0199a3f0-0000-7000-8000-00000000001' || n)::uuid, 'noop', kind, 'leased', 'parcel@1.0.0', now(), 3, 'w1', now() + interval '1 minute', 5,
+select ('0199a3f0-0000-7000-8000-00000000001' || n)::uuid, 'noop', kind, 'leased', 'parcel@1.0.0', now(), 3, 'worker/w1', now() + interval '1 minute', 5,
        '{"run_kind": "step", "run_id": "0199a3f0-0000-7000-8000-000000000003"}', '0199a3f0-0000-7000-8000-000000000003/' || n, replay, 'worker', repeat('a', 32), 'c', now(), now()
   from (values (1, 'workflow.step', null), (2, 'workflow.step', null), (3, 'workflow.step', gen_random_uuid()), (4, 'greet', null)) j (n, kind, replay);
 create function pg_temp.asked(p_n integer, p_lease_no integer, p_worker text) returns text language sql as $$

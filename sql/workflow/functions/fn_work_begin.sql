@@ -24,7 +24,7 @@ begin
     return jsonb_build_object('held', true, 'state', v_run_state);
   end if;
   if v_run_state = 'cancelled' or v_work.state_code not in ('ready', 'in_progress', 'overdue', 'failed') then
-    perform queue.ack(p_worker, array[p_job_id], array[p_lease_no], '{succeeded}', array[jsonb_build_object('nothing_to_do', v_work.state_code)]);
+    perform queue.ack(queue.lease_owner(p_worker, p_principal, null), array[p_job_id], array[p_lease_no], '{succeeded}', array[jsonb_build_object('nothing_to_do', v_work.state_code)]);
     return jsonb_build_object('nothing_to_do', true, 'state', v_work.state_code, 'run_state', v_run_state);
   end if;
   if v_work.state_code = 'ready' then

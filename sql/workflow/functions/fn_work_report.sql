@@ -12,13 +12,13 @@ as $$
 declare
   v_key constant text := 'chancery:report:' || p_job_id || '#' || p_lease_no;
   v_evidence constant jsonb := coalesce(p_evidence, '{}') || jsonb_build_object('audit_ref', 'job:' || p_job_id || '#' || p_lease_no, 'worker', p_worker);
+  v_owner constant text := queue.lease_owner(p_worker, p_principal, null);
   v_done record;
   v_work workflow.work;
   v_report jsonb;
 begin
-  perform queue.require_worker(p_worker, p_principal, null);
   -- The job is settled with the move, so a repetition finds it done.
-  select f.payload_json into v_done from queue.job_finished f where f.job_id = p_job_id and f.lease_no = p_lease_no and f.lease_owner = p_worker limit 1;
+  select f.payload_json into v_done from queue.job_finished f where f.job_id = p_job_id and f.lease_no = p_lease_no and f.lease_owner = v_owner limit 1;
   if not found then
     -- A failed one waits for its next try under the same lease number.
     select q.payload_json into v_done from queue.job_queue q
@@ -32,7 +32,7 @@ begin
   end if;
   v_work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
   v_report := workflow.call(v_work, p_call, v_evidence, p_document, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature);
-  perform queue.ack(p_worker, array[p_job_id], array[p_lease_no],
+  perform queue.ack(v_owner, array[p_job_id], array[p_lease_no],
     array[case when p_call <> 'executor_failure' then 'succeeded' when p_evidence ->> 'classification' = 'permanent' then 'failed_for_good' else 'failed' end],
     array[case when p_call = 'executor_failure' then jsonb_build_object('reason', coalesce(p_evidence ->> 'detail', p_evidence ->> 'failure_class', 'failed'))
           else jsonb_build_object('call', p_call, 'seq', v_report -> 'seq') end]);

@@ -6,7 +6,7 @@ create or replace function workflow.require_lease(p_job_id uuid, p_lease_no inte
 language plpgsql
 as $$
 declare
-  v_known constant boolean := queue.require_worker(p_worker, p_principal, null);
+  v_owner constant text := queue.lease_owner(p_worker, p_principal, null);
   v_job record;
   v_work workflow.work;
 begin
@@ -19,7 +19,7 @@ begin
     from queue.job_queue q where q.job_id = p_job_id for update;
   if not found or v_work.run_id is null then
     perform internal.refuse(internal.problem('RE011', jsonb_build_object('job_id', p_job_id)));
-  elsif v_job.lease_no is distinct from p_lease_no or v_job.lease_owner is distinct from p_worker or v_job.state not in ('leased', 'in_progress') then
+  elsif v_job.lease_no is distinct from p_lease_no or v_job.lease_owner is distinct from v_owner or v_job.state not in ('leased', 'in_progress') then
     perform internal.refuse(internal.problem('RE010', jsonb_build_object('job_id', p_job_id, 'lease_no', p_lease_no, 'state', v_job.state, 'newest_lease_no', v_job.lease_no)));
   elsif v_job.idempotency_key <> v_work.run_id || '/' || v_work.work_no and v_job.replay_request_id is null then
     perform internal.refuse(internal.problem('RW025', jsonb_build_object('job_id', p_job_id, 'run_id', v_work.run_id, 'state', v_work.state_code)));

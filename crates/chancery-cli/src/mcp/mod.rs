@@ -179,7 +179,7 @@ impl Server {
             return;
         }
         let kept = async {
-            let held = self.store.jobs_leased_to(&self.worker).await?;
+            let held = self.store.jobs_leased_to(&self.principal, &self.worker).await?;
             let leases: Vec<_> = held.iter().map(|job| (job.job_id, job.lease_no)).collect();
             if !leases.is_empty() {
                 self.store.fn_job_extend(&self.worker, &self.principal, &leases).await?;

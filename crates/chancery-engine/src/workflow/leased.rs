@@ -53,7 +53,7 @@ pub async fn take_next(
     worker: &str,
     class: &str,
 ) -> Result<Option<Taken>, Error> {
-    for job in store.jobs_leased_to(worker).await? {
+    for job in store.jobs_leased_to(&actor.principal, worker).await? {
         if job.executor_class != class || !is_work(&job.job_kind) {
             continue;
         }
@@ -157,7 +157,7 @@ pub async fn report(
             ("executor_failure".to_owned(), facts, None)
         }
     };
-    let (job_id, lease_no) = lease_of(store, worker, work).await?;
+    let (job_id, lease_no) = lease_of(store, actor, worker, work).await?;
     let lease = Lease { job_id, lease_no, worker, principal: &actor.principal };
     let evidence = under(lease, facts);
     let key = format!("chancery:report:{job_id}#{lease_no}");
@@ -167,10 +167,15 @@ pub async fn report(
 }
 
 /// The lease to report under. A job that this worker settled before is found by what it did last; of anybody else's the door says so.
-async fn lease_of(store: &Store, worker: &str, work: &WorkRow) -> Result<(Uuid, i32), Error> {
+async fn lease_of(
+    store: &Store,
+    actor: &Actor,
+    worker: &str,
+    work: &WorkRow,
+) -> Result<(Uuid, i32), Error> {
     let of_this =
         |job: &JobRow| job.payload_json["run_id"].as_str() == Some(&work.run_id.to_string());
-    let leased = store.jobs_leased_to(worker).await?.into_iter().find(of_this);
+    let leased = store.jobs_leased_to(&actor.principal, worker).await?.into_iter().find(of_this);
     let job = match leased {
         None => store.job_of_work(work.run_id).await?,
         leased => leased,

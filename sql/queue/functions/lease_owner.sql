@@ -1,7 +1,8 @@
 -- promise: the caller acts for a worker, which has a name of its own and asks for a sensible number of jobs (none asked for is null).
---          Always true, so that PL/pgSQL can ask it as a plain expression, which costs a third of a statement.
+--          Gives whose its leases are: the principal's and the worker's. A worker's name alone is said by whoever asks, and would let
+--          another principal report on a lease that is not its own.
 -- refuses with: RE018, RI001–RI004
-create or replace function queue.require_worker(p_worker text, p_principal text, p_limit integer) returns boolean
+create or replace function queue.lease_owner(p_worker text, p_principal text, p_limit integer) returns text
 language plpgsql stable
 as $$
 declare
@@ -23,6 +24,6 @@ begin
       perform internal.refuse(internal.problem('RE018', jsonb_build_object('limit', p_limit, 'expected', 'from 1 to ' || v_most)));
     end if;
   end if;
-  return true;
+  return p_principal || '/' || p_worker;
 end
 $$;
