@@ -15,6 +15,8 @@ use chancery_store::Store;
 use chancery_store::managed::Secret;
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
+use tower_http::compression::CompressionLayer;
+use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
 
 use crate::api::{self, Limits};
 use crate::body::MOST_BYTES;
@@ -25,7 +27,7 @@ use crate::oidc::Provider;
 use crate::options::Options;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
-use crate::{asking, health, observe};
+use crate::{asking, health, observe, ui};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
@@ -33,6 +35,9 @@ const LONGEST_END: Duration = Duration::from_secs(9);
 /// What lies in the kernel for one connection, in bytes, and how many connections wait to be taken.
 const SEND_BUFFER: u32 = 256 * 1024;
 const BACKLOG: u32 = 1024;
+
+/// Answers below this many bytes are sent as they are.
+const SMALLEST: u64 = 1024;
 
 /// What the settings are when nobody set them.
 const REQUESTS_A_MINUTE: u32 = 6000;
@@ -177,17 +182,23 @@ impl Host {
     }
 }
 
+/// A picture of 500 steps is a tenth when it is compressed; small answers only grow, and events are sent as they come.
+fn worth_it() -> impl Predicate {
+    DefaultPredicate::new().and(SizeAbove::new(SMALLEST))
+}
+
 /// Every route.
 pub fn router(host: Host) -> Router {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
         .merge(api::routes(&host))
-        .fallback(async || Problem::of(Fault::NotFound, "see docs/reference/http-api.md"))
+        .fallback(ui::show)
         .method_not_allowed_fallback(async || {
             Problem::of(Fault::MethodNotAllowed, "see docs/reference/http-api.md")
         })
         .layer(DefaultBodyLimit::max(MOST_BYTES))
+        .layer(CompressionLayer::new().compress_when(worth_it()))
         .layer(middleware::from_fn_with_state(host.clone(), asking::ask))
         .layer(middleware::from_fn_with_state(host.clone(), observe::observe))
         .with_state(host)

@@ -14,6 +14,7 @@ mod options;
 mod patience;
 mod problem;
 pub mod telemetry;
+mod ui;
 mod waiting;
 
 pub use api::password::{fresh as fresh_salt, hashed as hashed_password};
