@@ -55,7 +55,7 @@ grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transiti
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
 grant update (proposed, login_roles, config_rules, config_rule, data_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
-grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
+grant select on fsm.run_kind_def, fsm.lock_target_def, fsm.guard_need to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
 grant select on audit.evidence_def to chancery_definer;

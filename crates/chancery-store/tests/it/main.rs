@@ -44,6 +44,7 @@ mod flow_keys;
 mod flow_moves;
 mod flow_moves_ends;
 mod flow_moves_runs;
+mod flow_needs;
 mod flow_notes;
 mod flow_tasks;
 mod flow_timers;

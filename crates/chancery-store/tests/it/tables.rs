@@ -99,6 +99,7 @@ pub(crate) const RULES: &[&str] = &[
     "event.lag_cursor",
     "event.sequencer_cursor",
     "fsm.guard_def",
+    "fsm.guard_need",
     "fsm.invariant_def",
     "fsm.lock_target_def",
     "fsm.rollup_policy_def",
