@@ -96,3 +96,4 @@ mod support;
 mod tables;
 mod tamper;
 mod timeline;
+mod words;
