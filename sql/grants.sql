@@ -30,11 +30,11 @@ $revoke$;
 set local role chancery_owner;
 
 -- Functions in indexes are called by whoever writes.
-grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text) to chancery_definer;
+grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text), internal.contrast(text, text) to chancery_definer;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
-grant select on config.partitioned_table to chancery_definer;
+grant select on config.partitioned_table, config.theme, config.palette to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
@@ -55,7 +55,7 @@ grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transiti
   to chancery_definer;
 grant select, insert, update, delete on fsm.state_machine_def, fsm.guard_def to chancery_definer;
 grant update (proposed, login_roles, config_rules, config_rule, data_rule, reads, event_active, needs_payload) on fsm.transition_def to chancery_definer;
-grant select on fsm.run_kind_def, fsm.lock_target_def to chancery_definer;
+grant select on fsm.run_kind_def, fsm.lock_target_def, fsm.guard_need to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
 grant select on audit.evidence_def to chancery_definer;
@@ -358,7 +358,7 @@ grant execute on function identity.fn_oidc_link(text, text, text, text), identit
 grant execute on function
   workflow.fn_definition_seen(text, text, integer, uuid, text, boolean), workflow.fn_work_seen(text, uuid, text), workflow.fn_run_parts(uuid, text),
   workflow.fn_rollup_seen(uuid, text), workflow.fn_downstream_seen(uuid, text), workflow.fn_change_diff_seen(uuid, text), governance.fn_search(text, text, text[], uuid, integer),
-  fsm.fn_words(text), fsm.fn_tokens()
+  governance.fn_headline(text, text, text, text), fsm.fn_words(text), fsm.fn_tokens()
   to chancery_app;
 grant select on identity.v_api_token, identity.v_session, identity.v_key_request, identity.v_class_permission to chancery_app, chancery_migrator, auditor_ro;
 grant select on identity.v_identity_log, event.v_event_validation_audit to chancery_migrator, auditor_ro;

@@ -187,5 +187,6 @@ insert into config.refusal (code, problem, title, hint) values
   ('RW024', 'failure_class_unknown', 'There is no such class of failure with this classification.', 'The facts list the classes.'),
   ('RW025', 'job_superseded', 'Another job does this work now.', 'Drop the result: nothing is left to do for this job.'),
   ('RW026', 'workflow_change_malformed', 'A change needs an id, a title, and the digest of its definition.', 'Use `chancery workflow propose FILE`, which gives all three.'),
-  ('RW027', 'note_malformed', 'A checkpoint or comment is not acceptable.', 'The facts say what is expected.')
+  ('RW027', 'note_malformed', 'A checkpoint or comment is not acceptable.', 'The facts say what is expected.'),
+  ('RW028', 'hidden_steps_missing', 'The definition leaves out steps that its writer may not see.', 'Let somebody write the change who sees the whole workflow; the facts say how many steps are missing.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

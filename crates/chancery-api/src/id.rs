@@ -142,8 +142,11 @@ ids! {
     EventId "evt"
 }
 
-/// A plain UUID, as the command line prints them, is taken as well.
-fn parse(text: &str, prefix: &str) -> Result<Uuid, Malformed> {
+/// The id that a text with this prefix names. A plain UUID, as the command line prints them, is taken as well.
+///
+/// # Errors
+/// When it is none, or one of another kind.
+pub fn parse(text: &str, prefix: &str) -> Result<Uuid, Malformed> {
     let digits = match text.split_once('_') {
         Some((given, digits)) if given == prefix => digits,
         Some((given, _)) if PREFIXES.contains(&given) => return Err(Malformed::Foreign),

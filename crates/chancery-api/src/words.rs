@@ -58,7 +58,27 @@ pub struct RefusalWords {
 /// How states are shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Tokens {
+    /// The colour of the page in each theme; what is said of a palette holds on it.
+    pub pages: Themes<String>,
     pub states: Vec<StateToken>,
+}
+
+/// Something for each theme.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Themes<T> {
+    pub light: T,
+    pub dark: T,
+    pub contrast: T,
+}
+
+/// Colours as `#RRGGBB`. The database refuses text of less contrast than 4.5 (7 in the theme `contrast`) and a border of less than 3 on
+/// the page.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Colours {
+    pub bg: String,
+    /// Text and silhouette on `bg`.
+    pub fg: String,
+    pub border: String,
 }
 
 /// How a state of a machine is shown: colour, silhouette and words, always together.
@@ -76,6 +96,8 @@ pub struct StateToken {
     pub floor: String,
     /// The name of the colour.
     pub colour: String,
+    /// What the colour is in each theme.
+    pub palette: Themes<Colours>,
     /// The name of the silhouette.
     pub icon: String,
     pub label: Title,
@@ -91,6 +113,58 @@ pub struct FacetToken {
     pub label: Title,
 }
 
+/// About what, and in which language.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HeadlineQuery {
+    /// What the page is about: an id, a name, a path, or `CATEGORY/ITEM` of a problem. Pages of lists have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 1000))]
+    pub subject: Option<String>,
+    /// `en` when it is left out.
+    #[serde(default)]
+    pub locale: Locale,
+}
+
+/// How a sentence is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Tone {
+    /// Something is wrong.
+    Bad,
+    /// Something wants somebody.
+    Warn,
+    Good,
+    Plain,
+}
+
+/// What is true of a page for who asks, in one sentence, and the one thing to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Headline {
+    pub page: String,
+    pub subject: Option<String>,
+    pub locale: Locale,
+    pub tone: Tone,
+    pub sentence: String,
+    pub action: Option<NextStep>,
+    /// When it was true.
+    pub at: String,
+}
+
+/// The one thing to do next.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NextStep {
+    pub label: String,
+    /// A path of the pages.
+    pub to: String,
+}
+
+pub const HEADLINE: Endpoint<HeadlineQuery, Nothing, Headline> = Endpoint::get(
+    "headline",
+    "/v1/headlines/{page}",
+    Access::Permission("self.read"),
+    "What is true of a page for the reader, in one sentence, and what to do next.",
+);
 pub const WORDS: Endpoint<WordsQuery, Nothing, Words> = Endpoint::get(
     "words",
     "/v1/words",
@@ -104,4 +178,4 @@ pub const TOKENS: Endpoint<Nothing, Nothing, Tokens> = Endpoint::get(
     "How the states of every machine are shown.",
 );
 
-pub(crate) const ROUTES: &[&Route] = &[&WORDS.route, &TOKENS.route];
+pub(crate) const ROUTES: &[&Route] = &[&HEADLINE.route, &WORDS.route, &TOKENS.route];

@@ -219,6 +219,7 @@ codes! {
     RW025 "job_superseded"
     RW026 "workflow_change_malformed"
     RW027 "note_malformed"
+    RW028 "hidden_steps_missing"
 }
 
 impl Code {

@@ -74,7 +74,7 @@ pub(crate) fn pieces() -> Vec<Piece> {
     pieces.extend(guards.map(|(name, text)| Piece { name, text, owner: Some(DEFINER) }));
     let rest = FILES
         .iter()
-        .filter(|(path, _)| path.ends_with("/triggers.sql") || *path == "config/refusals.sql");
+        .filter(|(path, _)| path.ends_with("/triggers.sql") || path.starts_with("config/"));
     pieces.extend(rest.map(|(name, text)| Piece { name, text, owner: Some(OWNER) }));
     pieces.push(Piece {
         name: "drop stale functions",

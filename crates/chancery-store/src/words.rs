@@ -36,6 +36,26 @@ impl Store {
         Ok(sqlx::query_scalar("select fsm.fn_words($1)").bind(locale).fetch_one(&self.pool).await?)
     }
 
+    /// One sentence of what is true of a page for this reader; nothing when there is no such page.
+    ///
+    /// # Errors
+    /// The database's refusal.
+    pub async fn fn_headline(
+        &self,
+        reader: &str,
+        page: &str,
+        subject: Option<&str>,
+        locale: &str,
+    ) -> Result<Option<Value>, Error> {
+        Ok(sqlx::query_scalar("select governance.fn_headline($1, $2, $3, $4)")
+            .bind(reader)
+            .bind(page)
+            .bind(subject)
+            .bind(locale)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
     /// How the states of every active machine are shown.
     ///
     /// # Errors

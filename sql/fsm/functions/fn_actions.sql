@@ -1,5 +1,6 @@
 -- promise: what can be done to a run from where it is, and whether the reader may: each call once, judged by the function that judges the move
---          itself. Problems stand against it; needs are what the caller still has to bring (evidence, a facet, a reference). Changes nothing.
+--          itself. Problems stand against it; needs are what the caller still has to bring, each with its field, and its values where rows hold
+--          them. Changes nothing.
 -- callers: chancery_app, for pages and programs that show what can be done
 create or replace function fsm.fn_actions(p_run_kind text, p_run_id uuid, p_reader text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -24,16 +25,8 @@ begin
               t.actor_class in ('system', 'mow_orchestrator', 'executor_worker'), t.actor_class
   loop
     v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, null, v_way.to_state, v_way.actor_class, v_way.trigger_kind, v_way.trigger_ref, '{}', p_reader, null, null);
-    -- A guard that reads the evidence can't hold before there is some: that is a thing to bring, not a thing against it.
-    select coalesce(jsonb_agg(p order by n) filter (where not asked), '[]'), coalesce(jsonb_agg(p order by n) filter (where asked), '[]')
-      into v_problems, v_needs
-      from (select p, n, p ->> 'code' in ('RS007', 'RS010', 'RE002')
-                      or p ->> 'code' = 'RS006' and exists (
-                           select from fsm.guard_def g left join pg_catalog.pg_proc f on f.oid = to_regprocedure(g.predicate_fn || '(jsonb)')
-                            where g.guard_name = p ->> 'guard'
-                              and (g.guard_id = g.guard_name or g.guard_id = v_run.state_machine_id || '/' || g.guard_name)
-                              and coalesce(g.rule::text, f.prosrc) like '%evidence%') as asked
-              from jsonb_array_elements(coalesce(v_verdict.problems, '[]')) with ordinality e (p, n)) x;
+    select n.problems, n.needs into v_problems, v_needs
+      from fsm.what_is_needed(p_run_kind, p_run_id, v_run.state_machine_id, v_way.to_state, v_way.trigger_ref, coalesce(v_verdict.problems, '[]')) n;
     v_actions := v_actions || jsonb_build_object(
       'name', v_way.trigger_ref, 'label', v_way.label, 'to', v_way.to_state, 'actor_class', v_way.actor_class, 'allowed', v_problems = '[]',
       'problems', v_problems, 'needs', v_needs);

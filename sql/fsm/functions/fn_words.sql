@@ -7,7 +7,8 @@ as $$
   select jsonb_build_object(
     'locale', p_locale,
     'messages', (select coalesce(jsonb_object_agg(m.message_key, m.text), '{}')
-                   from (select distinct on (x.message_key) x.message_key, x.text from config.message x where x.locale in (p_locale, 'en')
+                   from (select distinct on (x.message_key) x.message_key, x.text from config.message x
+                          where x.locale in (p_locale, 'en') and not starts_with(x.message_key, 'refusal.')
                           order by x.message_key, x.locale = p_locale desc) m),
     'refusals', (select coalesce(jsonb_object_agg(r.code, jsonb_build_object(
                    'problem', r.problem,

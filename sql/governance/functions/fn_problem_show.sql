@@ -1,4 +1,4 @@
--- promise: one problem with the finding about it and the finding's history, and how the timeline of its trace begins; the timeline as far as
+-- promise: one problem with the finding about it, the finding's history and what the reader can do about it, and how the timeline of its trace begins; the timeline as far as
 --          the reader may see it.
 -- callers: chancery_app
 -- refuses with: RE040 no such category, RE041 no such problem, or it is settled, RI001, RI002, RI040
@@ -19,7 +19,7 @@ begin
   end if;
   return v_problem.item || jsonb_build_object(
     'what_to_do_en', governance.words('problem.' || p_category || '.what_to_do', 'en'), 'what_to_do_vi', governance.words('problem.' || p_category || '.what_to_do', 'vi'),
-    'finding', governance.finding_json(v_problem.issue_id),
+    'finding', governance.finding_json(v_problem.issue_id) || jsonb_build_object('actions', fsm.fn_actions('finding', v_problem.issue_id, p_reader)),
     'timeline', audit.timeline_page(
       p_reader, audit.runs_of_trace(v_problem.trace_id) || array_remove(array[v_problem.run_id, v_problem.issue_id], null), null, null, null, null, null, 20));
 end

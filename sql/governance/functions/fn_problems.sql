@@ -1,5 +1,5 @@
 -- promise: what is wrong now, in one look: a sentence, and the eight categories, the worst first and those without a problem last. A
---          category that the reader may not see says so and nothing else. Counts come from the views that the lists come from.
+--          category that the reader may not see says so and nothing else. `first` is the problem that the sentence names. Counts come from the views that the lists come from.
 -- callers: chancery_app
 -- refuses with: RI001, RI002, RI040 the reader may not see problems
 create or replace function governance.fn_problems(p_reader text) returns jsonb
@@ -15,6 +15,7 @@ declare
   v_worst record;
   v_en text;
   v_vi text;
+  v_first jsonb;
 begin
   perform identity.require_permission(p_reader, 'problems.read');
   select coalesce(array_agg(c.category), '{}') into v_seen
@@ -44,13 +45,15 @@ begin
     v_en := governance.words(case when cardinality(v_seen) = 8 then 'problems.headline.none' else 'problems.headline.none_seen' end, 'en');
     v_vi := governance.words(case when cardinality(v_seen) = 8 then 'problems.headline.none' else 'problems.headline.none_seen' end, 'vi');
   else
-    select p.title_en, p.title_vi, p.since into v_worst
+    select p.item_id, p.title_en, p.title_vi, p.since into v_worst
       from governance.vw_problem p where p.category = v_group ->> 'category' and p.cause = v_group ->> 'cause' and governance.sees(p_reader, p.run_kind, p.run_id)
      order by governance.severity_rank(p.severity), p.since, p.item_id limit 1;
     v_en := governance.headline('en', v_total, (v_group -> 'count')::bigint, v_worst.title_en, v_worst.since);
     v_vi := governance.headline('vi', v_total, (v_group -> 'count')::bigint, v_worst.title_vi, v_worst.since);
+    v_first := jsonb_build_object('category', v_group ->> 'category', 'item_id', v_worst.item_id);
   end if;
   return jsonb_build_object('checked_at', internal.rfc3339(v_now), 'headline_en', v_en, 'headline_vi', v_vi, 'total', v_total,
+                            'first', v_first,
                             'worst', (array['critical', 'warning', 'info'])[(v_group -> 'rank')::integer], 'categories', v_categories);
 end
 $$;

@@ -3,7 +3,8 @@
 -- callers: chancery_app (who may propose, by the machine), signed where a person's move is
 -- arrow: ∅ → draft
 -- locks: the request (advisory)
--- refuses with: RW003 the definition, RW005 it is no draft of this writer, RW026 the request, RI001–RI008, RS018
+-- refuses with: RW003 the definition, RW005 it is no draft of this writer, RW026 the request, RW028 steps are missing that the writer may not see,
+--               RI001–RI008, RS018
 create or replace function workflow.fn_workflow_propose(
   p_change_request_id uuid, p_definition jsonb, p_title text, p_principal text, p_actor_class text, p_idempotency_key text, p_evidence jsonb,
   p_key_id uuid default null, p_signature bytea default null
@@ -15,6 +16,7 @@ declare
   v_machine record;
   v_text text;
   v_problems jsonb;
+  v_dropped bigint;
   v_newest workflow.change_revision;
   v_report jsonb;
 begin
@@ -24,6 +26,16 @@ begin
   v_problems := workflow.definition_problems(p_definition);
   if v_problems <> '[]' then
     perform internal.refuse(internal.problem('RW003', jsonb_build_object('problems', v_problems)));
+  end if;
+  -- Who reads a workflow without the steps for others' eyes and writes it back would drop them, and not know it.
+  select count(*) into v_dropped
+    from (select unnest(workflow.hidden_keys(g.current_def_id, p_principal)) as key from workflow.workflow_registry g where g.workflow = p_definition ->> 'workflow'
+          union
+          select unnest(workflow.hidden_in(r.definition::jsonb, p_principal))
+            from (select r.definition from workflow.change_revision r where r.change_request_id = p_change_request_id order by r.revision_no desc limit 1) r) h
+   where not exists (select from jsonb_array_elements(p_definition -> 'steps') s where s ->> 'key' = h.key);
+  if v_dropped > 0 then
+    perform internal.refuse(internal.problem('RW028', jsonb_build_object('workflow', p_definition -> 'workflow', 'missing', v_dropped)));
   end if;
   v_text := internal.canonical_json(p_definition);
   select c.* into v_change from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id;

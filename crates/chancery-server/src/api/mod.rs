@@ -12,6 +12,7 @@ mod documents;
 mod entries;
 mod events;
 mod governance;
+mod headlines;
 mod kb;
 mod leases;
 mod limits;
@@ -53,6 +54,7 @@ pub(crate) fn routes(host: &Host) -> Router<Host> {
         entries::bind,
         events::bind,
         governance::bind,
+        headlines::bind,
         kb::bind,
         leases::bind,
         machines::bind,

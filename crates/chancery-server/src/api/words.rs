@@ -2,7 +2,7 @@
 
 use axum::response::Response;
 use chancery_api::Nothing;
-use chancery_api::words::{StateToken, TOKENS, Tokens, WORDS, Words, WordsQuery};
+use chancery_api::words::{TOKENS, Tokens, WORDS, Words, WordsQuery};
 use serde::Serialize;
 use serde_json::json;
 use sha2::{Digest as _, Sha256};
@@ -26,7 +26,6 @@ async fn words(call: Call<WordsQuery, Nothing>) -> Result<Response, Problem> {
 }
 
 async fn tokens(call: Call<Nothing, Nothing>) -> Result<Response, Problem> {
-    let states: Vec<StateToken> = told(call.store().fn_tokens().await?)?;
-    let tokens = Tokens { states };
+    let tokens: Tokens = told(call.store().fn_tokens().await?)?;
     Ok(versioned(&call.headers, &digest(&tokens), &tokens))
 }

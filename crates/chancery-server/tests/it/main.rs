@@ -3,9 +3,11 @@
 mod access;
 mod bad_input;
 mod clients;
+mod colours;
 mod ear;
 mod feed;
 mod feed_load;
+mod headlines;
 mod leases;
 mod matrix;
 mod oidc;

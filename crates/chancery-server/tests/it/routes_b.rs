@@ -361,3 +361,36 @@ async fn things_are_found_by_what_they_are_called() {
     assert!(blocked["colour"].is_string() && blocked["icon"].is_string(), "{blocked}");
     assert!(blocked["label"]["vi"].is_string() && blocked["label"]["en"].is_string(), "{blocked}");
 }
+
+/// UIW-7: who reads a workflow without the steps for others' eyes can't write it back without them, as a change or as a draft of one.
+#[tokio::test]
+async fn a_writer_does_not_drop_what_they_do_not_see() {
+    let office = Office::new().await;
+    let Office { scene, flow, alice, sid, .. } = &office;
+    flow.adopt(&letters("Draft")).await;
+    let seen = alice.get(scene, "/v1/workflows/letters").await.is(200).body["definition"].clone();
+    assert_eq!(names(&seen["steps"], "key"), ["draft", "send"]);
+    let mut seen = seen;
+    seen["relations"] = json!([{ "from": "draft", "to": "send" }]);
+    let before = scene.db.fingerprint().await;
+    let body = json!({ "definition": seen });
+    let refused = alice.done(scene, "/v1/changes", "c1", &body).await;
+    refused.is_refusal(422, "RW028");
+    assert_eq!(refused.body["problems"][0]["missing"], 1);
+    assert!(!refused.body.to_string().contains("seal"), "which it is stays untold: {refused:?}");
+    assert_eq!(scene.db.fingerprint().await, before, "nothing changed");
+
+    // Whole it is taken; and so is a draft of it only when it stays whole.
+    let whole = json!({ "definition": letters("Draft it") });
+    let made = alice.done(scene, "/v1/changes", "c2", &whole).await;
+    let id = made.is(201).body["change_id"].as_str().expect("an id").to_owned();
+    let path = format!("/v1/changes/{id}");
+    let (cut, _) = alice.signed(scene, "PUT", &path, "c3", &body).await;
+    cut.is_refusal(422, "RW028");
+    let (kept, _) =
+        alice.signed(scene, "PUT", &path, "c4", &json!({ "definition": letters("Write") })).await;
+    assert_eq!(kept.is(200).body["revision_no"], 2);
+    // Who sees the step may leave it out.
+    let removed = sid.done(scene, "/v1/changes", "c5", &body).await;
+    assert_eq!(removed.is(201).body["state"], "draft");
+}

@@ -87,8 +87,10 @@ pub(crate) const RULES: &[&str] = &[
     "birth.rehearsal",
     "config.dot_config",
     "config.message",
+    "config.palette",
     "config.partitioned_table",
     "config.refusal",
+    "config.theme",
     "cutter_governance.canonical_address_alias", // reserved: nobody writes it at all
     "event.event_consumer",
     "event.event_receipt", // of what a receiver got ahead of its position, and forgets again
@@ -97,6 +99,7 @@ pub(crate) const RULES: &[&str] = &[
     "event.lag_cursor",
     "event.sequencer_cursor",
     "fsm.guard_def",
+    "fsm.guard_need",
     "fsm.invariant_def",
     "fsm.lock_target_def",
     "fsm.rollup_policy_def",

@@ -119,6 +119,7 @@ fn words() -> Vec<Row> {
             .body(|_| json!({ "proof": { "n": 1 } }))
             .there(SAID),
         row("search").query("q=everything"),
+        row("headline").part("page", Part::Fixed("keys")).query("locale=vi"),
         row("words").query("locale=vi"),
         row("state_tokens"),
         row("events").query("topics=inbox"),
