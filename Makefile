@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test check bench bench-queue test-soak docs api
+.PHONY: help setup build ui demo walk test check bench bench-queue test-soak docs api
 
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
@@ -18,8 +18,19 @@ build: setup ## build the command line
 	@echo "building chancery (the first build takes a few minutes)"
 	cargo build -p chancery-cli
 
-demo: build ## a guided walk through the example machine, from an empty data directory to a verified log
-	@echo "running the demo in $(DEMO_HOME)"
+ui: ## make the files of the UI, which the server carries inside itself
+	@bin/ui
+
+demo: ui build ## a populated system in the browser, made by really running the flows; Ctrl-C ends it
+	@echo "making and showing the demo in $(DEMO_HOME)"
+	export CHANCERY_HOME="$(DEMO_HOME)"
+	unset DATABASE_URL CHANCERY_PRINCIPAL
+	trap 'target/debug/chancery db stop' EXIT
+	echo "to look around by hand meanwhile: export CHANCERY_HOME=$(DEMO_HOME) PATH=\"$$PWD/target/debug:\$$PATH\""
+	target/debug/chancery demo --serve
+
+walk: build ## a guided walk by command, from an empty data directory to a verified log
+	@echo "walking in $(DEMO_HOME)"
 	export CHANCERY_HOME="$(DEMO_HOME)"
 	unset DATABASE_URL CHANCERY_PRINCIPAL
 	trap 'target/debug/chancery db stop' EXIT

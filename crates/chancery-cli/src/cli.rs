@@ -78,9 +78,9 @@ pub(crate) struct Globals {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Walk through a purchase with refusals on the way, a cut of a document, and a run of a workflow
-    #[command(after_help = "Example:\n  $ chancery demo")]
-    Demo,
+    /// Walk through a purchase, a cut of a document and a workflow; or fill a system and show it
+    #[command(after_help = demo::EXAMPLES)]
+    Demo(demo::Demo),
     /// The private PostgreSQL: start, stop, look, connect
     #[command(subcommand, after_help = "Example:\n  $ chancery db start")]
     Db(db::Command),
@@ -194,7 +194,7 @@ pub(crate) enum Command {
 pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
     // Boxed: the commands' futures differ much in size, and the demo dispatches from inside one.
     match command {
-        Command::Demo => Box::pin(demo::demo(context)).await,
+        Command::Demo(args) => Box::pin(demo::demo(context, &args)).await,
         Command::Db(command) => Box::pin(db::dispatch(context, command)).await,
         Command::Migrate => Box::pin(db::migrate(context)).await,
         Command::Doctor(doctor) => Box::pin(doctor::doctor(context, &doctor)).await,

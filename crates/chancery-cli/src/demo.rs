@@ -1,16 +1,22 @@
-//! `chancery demo`: a walk that is also a tutorial.
+//! `chancery demo`: a walk that is also a tutorial, and a populated system to look at.
 //!
-//! Each step is a command line that is printed, parsed and run like one that was typed, so the walk cannot show what the
-//! program does not do.
+//! Each step of the walk is a command line that is printed, parsed and run like one that was typed, so the walk cannot show what
+//! the program does not do. What `--fill` makes comes about in the same way.
+
+mod archive;
+mod fill;
+mod hands;
+mod host;
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chancery_engine::loops::{LOOPS, Loops};
 use chancery_model::refusal::Code;
 use chancery_store::{Role, Store};
-use clap::Parser as _;
+use clap::{Args, Parser as _};
 use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -97,7 +103,32 @@ struct Walk<'a> {
     steps: Vec<Step>,
 }
 
-pub(crate) async fn demo(context: &mut Context) -> Result<Outcome, Failure> {
+pub(crate) const EXAMPLES: &str = "\
+Without an option it walks: every line that begins with $ is a command that is run, and that you can type yourself. With --fill or \
+--serve it runs the flows of the product until there is something to see on every page, in about half a minute; repeated, it goes \
+on where it was. Ctrl-C ends it in good order.
+
+Example:
+  $ chancery demo
+  $ chancery demo --serve";
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Make a populated system instead: runs, problems, permits, things to decide
+    #[arg(long)]
+    fill: bool,
+    /// The same, then host it for browsers and print who can sign in
+    #[arg(long)]
+    pub(crate) serve: bool,
+    /// With --serve: where to listen [default: 127.0.0.1:8080, or the next port that is free]
+    #[arg(long, value_name = "ADDR", requires = "serve")]
+    listen: Option<SocketAddr>,
+}
+
+pub(crate) async fn demo(context: &mut Context, args: &Demo) -> Result<Outcome, Failure> {
+    if args.fill || args.serve {
+        return Box::pin(host::populate(context, args)).await;
+    }
     let home = context.config.home.path().to_owned();
     let mut walk = Walk { context, steps: Vec::new() };
     walk.say("A purchase from draft to delivery, a document from text to verified units, and a workflow from its proposal to the end of a run. Every line that begins with $ is a command you can type yourself.")?;

@@ -96,7 +96,9 @@ fn run(globals: &Globals, command: Command, out: &mut Out) -> Result<Outcome, Fa
     tracing::debug!(?config, "configured");
     // One command runs a few statements; a host answers many at once.
     let mut builder = match command {
-        Command::Serve(_) => tokio::runtime::Builder::new_multi_thread(),
+        Command::Serve(_) | Command::Demo(demo::Demo { serve: true, .. }) => {
+            tokio::runtime::Builder::new_multi_thread()
+        }
         _ => tokio::runtime::Builder::new_current_thread(),
     };
     let runtime = builder

@@ -23,7 +23,7 @@ impl Out {
         Self { json, kept: None }
     }
 
-    /// Answers as JSON, kept until [`Out::taken`].
+    /// Answers as JSON, kept until [`Out::taken`]; who asks reads nothing else.
     pub(crate) fn kept() -> Self {
         Self { json: true, kept: Some(Vec::new()) }
     }
@@ -79,6 +79,9 @@ impl Out {
 
     /// Tells the user something that is not the answer.
     pub(crate) fn note(&self, text: &str) {
+        if self.kept.is_some() {
+            return;
+        }
         // Who closed stderr does not want to know.
         let _ = writeln!(io::stderr(), "{text}");
     }
