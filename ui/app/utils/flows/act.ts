@@ -1,0 +1,27 @@
+// What every change of this area sends besides its body.
+
+/** The headers of a change, typed as the routes want them; with a version it is refused when somebody was faster. */
+export function keyed(headers: Record<string, string>, version?: string | number): Record<string, string> & { 'Idempotency-Key': string } {
+  return {
+    ...headers,
+    'Idempotency-Key': headers['Idempotency-Key'] ?? '',
+    ...(version === undefined ? {} : { 'If-Match': `"${version}"` }),
+  }
+}
+
+/** The UUID behind an id with a prefix; approvals name their subject so. */
+export function uuidOf(id: string): string {
+  const hex = id.replace(/^[a-z]+_/, '').replaceAll('-', '')
+  return /^[0-9a-f]{32}$/.test(hex) ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : id
+}
+
+/** An id with its prefix, of a UUID. */
+export function idOf(prefix: string, uuid: string): string {
+  return uuid.startsWith(`${prefix}_`) ? uuid : `${prefix}_${uuid.replaceAll('-', '')}`
+}
+
+/** A value of a query as one text; a list counts as its first. */
+export function queryText(value: unknown): string | undefined {
+  const one: unknown = Array.isArray(value) ? value[0] : value
+  return typeof one === 'string' && one !== '' ? one : undefined
+}
