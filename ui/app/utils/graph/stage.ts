@@ -1,0 +1,239 @@
+// What moves: one window onto a scene. Panning changes two transforms; the canvas is drawn again and cards are put in and taken out only
+// when the window comes near the edge of what was drawn.
+import { Cards, type CardWorld } from './cards.ts'
+import { within, type Box } from './grid.ts'
+import type { Emphasis, Look } from './look.ts'
+import { paint } from './paint.ts'
+import type { Scene } from './scene.ts'
+import { bounded, contains, levelOf, shown, type Level, type Size, type Viewport } from './viewport.ts'
+
+/** New cards in a frame while one pans: each costs about a tenth of a millisecond. */
+const CARDS_A_FRAME = 24
+/** Cards at most, so that all their elements stay few; more only when the window itself shows more. */
+const MOST = { far: 0, mid: 480, near: 220 } as const
+/** The canvas reaches so much of a window beyond it on each side. */
+const CANVAS_MARGIN = 0.25
+/** With more cards than this on the canvas, zooming stretches it and draws it when the fingers rest. */
+const MANY = 1500
+const REST = 140
+
+export interface StageParts {
+  world: HTMLElement
+  canvas: HTMLCanvasElement
+  prefix: string
+  moved: (view: Viewport, level: Level) => void
+}
+
+export class Stage {
+  view: Viewport = { x: 0, y: 0, z: 1 }
+  size: Size = { width: 0, height: 0 }
+  cursor?: number
+  selected?: number
+  private scene?: Scene
+  private look?: Look
+  private emphasis: Emphasis = { critical: false }
+  private readonly cards: Cards
+  private readonly parts: StageParts
+  private readonly context: CanvasRenderingContext2D
+  private drawn?: { area: Box; view: Viewport }
+  private mounted?: Box
+  private level: Level = 'near'
+  private frame = 0
+  private rest?: ReturnType<typeof setTimeout>
+  private flight = 0
+  private dirty = true
+  /** New cards are put in before the window is nearer to the edge of what is mounted than this. */
+  private slack = 0.2
+
+  constructor(parts: StageParts) {
+    this.parts = parts
+    this.cards = new Cards(parts.world, parts.prefix)
+    this.context = parts.canvas.getContext('2d')!
+  }
+
+  show(scene: Scene, look: Look): void {
+    if (scene !== this.scene) this.cards.clear()
+    this.scene = scene
+    this.look = look
+    this.refresh()
+  }
+
+  emphasise(emphasis: Emphasis): void {
+    this.emphasis = emphasis
+    this.refresh()
+  }
+
+  resize(size: Size): void {
+    this.size = size
+    this.drawn = undefined
+    this.mounted = undefined
+    this.ask()
+  }
+
+  /** Looks elsewhere, at once. */
+  lookAt(view: Viewport): void {
+    cancelAnimationFrame(this.flight)
+    this.place(view)
+  }
+
+  /** Goes there, so that the eye can follow; at once for who wants no motion. */
+  flyTo(view: Viewport, still: boolean): void {
+    cancelAnimationFrame(this.flight)
+    if (still) return this.place(view)
+    const from = this.view
+    const begun = performance.now()
+    const step = (now: number) => {
+      const part = Math.min(1, (now - begun) / 180)
+      const eased = 1 - (1 - part) ** 3
+      const between = (a: number, b: number) => a + (b - a) * eased
+      this.place({ x: between(from.x, view.x), y: between(from.y, view.y), z: between(from.z, view.z) })
+      if (part < 1) this.flight = requestAnimationFrame(step)
+    }
+    this.flight = requestAnimationFrame(step)
+  }
+
+  point(cursor: number | undefined, selected: number | undefined): void {
+    const before = [this.cursor, this.selected]
+    this.cursor = cursor
+    this.selected = selected
+    this.mounted = undefined
+    for (const index of new Set([...before, cursor, selected])) if (index !== undefined) this.againCard(index)
+    this.ask()
+  }
+
+  /** Rows changed: their cards are drawn again, and the canvas when they are on it. */
+  changed(rows: number[]): void {
+    if (this.level === 'far') {
+      this.dirty = true
+      this.ask()
+    }
+    for (const row of rows) this.againCard(row)
+  }
+
+  idOf(index: number): string {
+    return this.cards.idOf(index)
+  }
+
+  get cardCount(): number {
+    return this.cards.count
+  }
+
+  stop(): void {
+    cancelAnimationFrame(this.frame)
+    cancelAnimationFrame(this.flight)
+    clearTimeout(this.rest)
+    this.cards.clear()
+    this.scene = undefined
+  }
+
+  private world(): CardWorld {
+    return { scene: this.scene!, look: this.look!, emphasis: this.emphasis, level: this.level, cursor: this.cursor, selected: this.selected }
+  }
+
+  private againCard(index: number): void {
+    if (this.scene && this.look) this.cards.again(this.world(), index)
+  }
+
+  private refresh(): void {
+    this.dirty = true
+    this.mounted = undefined
+    if (this.scene && this.look) this.cards.allAgain(this.world())
+    this.ask()
+  }
+
+  private place(view: Viewport): void {
+    this.view = this.scene ? bounded(view, this.scene) : view
+    // A layer of its own makes panning cheap; left on, its text would stay as blurred as it was drawn.
+    this.parts.world.style.willChange = 'transform'
+    clearTimeout(this.rest)
+    this.rest = setTimeout(() => {
+      this.parts.world.style.willChange = ''
+      if (this.drawn?.view.z !== this.view.z) this.dirty = true
+      this.ask()
+      this.parts.moved(this.view, this.level)
+    }, REST)
+    this.ask()
+  }
+
+  private ask(): void {
+    if (this.frame === 0) this.frame = requestAnimationFrame(() => this.draw())
+  }
+
+  private draw(): void {
+    this.frame = 0
+    const { scene, look, size, view } = this
+    if (!scene || !look || size.width === 0) return
+    const level = levelOf(view.z)
+    const other = level !== this.level
+    this.level = level
+    const { world } = this.parts
+    if (other || world.dataset.level !== level) {
+      world.dataset.level = level
+      this.cards.clear()
+      this.mounted = undefined
+      this.dirty = true
+    }
+    world.style.transform = `translate(${size.width / 2 - view.x * view.z}px,${size.height / 2 - view.y * view.z}px) scale(${view.z})`
+    if (world.style.getPropertyValue('--z') !== String(view.z)) world.style.setProperty('--z', String(view.z))
+    this.drawCanvas(scene, look)
+    this.putCards(scene)
+  }
+
+  private drawCanvas(scene: Scene, look: Look): void {
+    const { view, size, drawn } = this
+    const outside = !drawn || !contains(drawn.area, shown(view, size)) && !contains(drawn.area, { x: 0, y: 0, w: scene.width, h: scene.height })
+    const zoomed = drawn?.view.z !== view.z
+    const stretch = zoomed && drawn !== undefined && !outside && scene.cards.length > MANY && this.level === levelOf(drawn.view.z)
+    if (this.dirty || outside || (zoomed && !stretch)) this.paintCanvas(scene, look)
+    const { canvas } = this.parts
+    const from = this.drawn!
+    const scale = view.z / from.view.z
+    const left = (from.area.x - view.x) * view.z + size.width / 2
+    const top = (from.area.y - view.y) * view.z + size.height / 2
+    canvas.style.transform = `translate(${left}px,${top}px) scale(${scale})`
+  }
+
+  private paintCanvas(scene: Scene, look: Look): void {
+    const { view, size, context } = this
+    const { canvas } = this.parts
+    const area = shown(view, size, CANVAS_MARGIN)
+    const pixels = Math.min(window.devicePixelRatio || 1, 2)
+    const width = Math.ceil(area.w * view.z * pixels)
+    const height = Math.ceil(area.h * view.z * pixels)
+    if (canvas.width !== width || canvas.height !== height) {
+      canvas.width = width
+      canvas.height = height
+      canvas.style.width = `${width / pixels}px`
+      canvas.style.height = `${height / pixels}px`
+    }
+    const scale = view.z * pixels
+    context.setTransform(scale, 0, 0, scale, -area.x * scale, -area.y * scale)
+    paint(context, { scene, look, emphasis: this.emphasis, area, view })
+    this.drawn = { area, view: { ...view } }
+    this.dirty = false
+  }
+
+  private putCards(scene: Scene): void {
+    const { view, size, level, mounted } = this
+    if (mounted && contains(mounted, shown(view, size, this.slack))) return
+    const always = [this.cursor, this.selected].filter((index) => index !== undefined)
+    let wanted: number[] = []
+    let area = shown(view, size, 0.5)
+    if (level !== 'far') {
+      // Fewer around the window when there are too many; in the window always all.
+      for (const margin of [0.5, 0.35, 0.2, 0]) {
+        area = shown(view, size, margin)
+        this.slack = margin * 0.4
+        wanted = within(scene.grid, scene.cards, area)
+        if (wanted.length <= MOST[level]) break
+      }
+      const distance = (index: number) => Math.abs(scene.cards[index]!.x - view.x) + Math.abs(scene.cards[index]!.y - view.y)
+      wanted.sort((a, b) => distance(a) - distance(b))
+    }
+    wanted = [...new Set([...always, ...wanted])]
+    const first = this.cards.count === 0
+    const left = this.cards.show(this.world(), wanted, first ? Math.max(CARDS_A_FRAME, within(scene.grid, scene.cards, shown(view, size)).length) : CARDS_A_FRAME)
+    if (left > 0) this.ask()
+    else this.mounted = level === 'far' ? { x: -1e9, y: -1e9, w: 2e9, h: 2e9 } : area
+  }
+}
