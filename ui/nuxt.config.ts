@@ -22,6 +22,8 @@ export default defineNuxtConfig({
     mode: 'svg',
     clientBundle: { scan: { globInclude: ['app/**/*.{vue,ts}'], globExclude: ['node_modules', '.nuxt', '.output'] }, sizeLimitKb: 512 },
   },
+  // While pages are written, an icon that is new since the start comes from the dev server.
+  $development: { icon: { provider: 'server', serverBundle: 'local' } },
   app: {
     head: {
       charset: 'utf-8',
@@ -32,7 +34,6 @@ export default defineNuxtConfig({
   },
   experimental: { appManifest: false },
   typescript: { strict: true, typeCheck: false },
-  // Each state of a machine is looked at often and the whole is small: one request fewer matters more than one chunk fewer.
   vite: {
     define: { __VUE_I18N_FULL_INSTALL__: 'false', __VUE_I18N_LEGACY_API__: 'false', __INTLIFY_PROD_DEVTOOLS__: 'false' },
     server: { proxy: { '/v1': passOn, '/docs': passOn, '/metrics': passOn } },

@@ -36,7 +36,7 @@ function concerns(listener: Listener, event: LiveEvent): boolean {
   return listener.topics.some((topic) => [event.run?.id, event.subject?.id].includes(topic.slice(4)))
 }
 
-function take(line: FeedLine, wasLost: boolean) {
+function take(line: FeedLine, missed: boolean) {
   if (line.id) position = line.id
   let event: LiveEvent
   try {
@@ -46,7 +46,7 @@ function take(line: FeedLine, wasLost: boolean) {
   }
   if (line.event === 'hello' || line.event === 'gap') {
     if (event.position !== undefined) position = String(event.position)
-    if (line.event === 'gap' || wasLost) tellAllToReload()
+    if (line.event === 'gap' || missed) tellAllToReload()
     return
   }
   for (const one of [...listeners]) if (concerns(one, event)) one.heard(event)
@@ -90,7 +90,8 @@ async function connect() {
     return
   }
   const mine = (stream = new AbortController())
-  const wasLost = state.value === 'lost'
+  // Before the first position is known, an event may fall between a page's question and the stream: then everything is looked at again.
+  const missed = state.value === 'lost' || position === undefined
   if (state.value === 'idle') state.value = 'lost'
   let silence: ReturnType<typeof setTimeout> | undefined
   const alive = () => {
@@ -111,7 +112,7 @@ async function connect() {
     if (!answer.ok || !answer.body) throw new Error(String(answer.status))
     found()
     alive()
-    await readFeed(answer.body, (line) => take(line, wasLost), alive)
+    await readFeed(answer.body, (line) => take(line, missed), alive)
   } catch {
     // It broke; that it did is all there is to know.
   } finally {
