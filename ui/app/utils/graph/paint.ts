@@ -1,7 +1,7 @@
 // The canvas under the cards: lanes, groups, lines, and from far away the cards themselves.
 import { touches, within, type Box } from './grid.ts'
 import { GLYPH, stepsBack, type Emphasis, type Look } from './look.ts'
-import { inWords, type Line, type Scene, type Strip } from './scene.ts'
+import type { Line, Scene, Strip } from './scene.ts'
 import { levelOf, type Viewport } from './viewport.ts'
 
 export interface Drawing {
@@ -15,7 +15,7 @@ export interface Drawing {
 /** A card that somebody has to find is never smaller than this, in pixels. */
 const LEAST = 6
 /** Below this many pixels a silhouette is a smudge. */
-const READABLE = 9
+const READABLE = 6
 
 const paths = new Map<string, Path2D>()
 
@@ -41,7 +41,6 @@ export function paint(context: CanvasRenderingContext2D, drawing: Drawing): void
 
 function paintStrip(context: CanvasRenderingContext2D, { look, area, view }: Drawing, strip: Strip, lane: boolean): void {
   const pixel = 1 / view.z
-  const name = inWords(strip.title, look.language)
   for (const box of strip.boxes) {
     if (!touches(box, area)) continue
     context.lineWidth = pixel
@@ -51,21 +50,7 @@ function paintStrip(context: CanvasRenderingContext2D, { look, area, view }: Dra
       context.fillRect(box.x, box.y, box.w, box.h)
     }
     context.strokeRect(box.x, box.y, box.w, box.h)
-    if (lane && box.h * view.z > 40) paintLaneName(context, look, box, name, view.z)
   }
-}
-
-function paintLaneName(context: CanvasRenderingContext2D, look: Look, box: Box, name: string, zoom: number): void {
-  const size = Math.min(13, 12 / zoom, 22)
-  context.save()
-  context.translate(box.x + 17, box.y + box.h / 2)
-  context.rotate(-Math.PI / 2)
-  context.font = `600 ${Math.max(size, Math.min(12 / zoom, 20))}px "Be Vietnam Pro", sans-serif`
-  context.fillStyle = look.colours.soft
-  context.textAlign = 'center'
-  context.textBaseline = 'middle'
-  context.fillText(name, 0, 0, box.h - 8)
-  context.restore()
 }
 
 type Style = 'plain' | 'back' | 'critical' | 'tainted' | 'added' | 'removed' | 'changed'
@@ -232,7 +217,7 @@ function paintCells(context: CanvasRenderingContext2D, drawing: Drawing, cells: 
       paintCellGlyph(context, look, box, GLYPH[row.mark])
       continue
     }
-    const side = Math.min(box.w, box.h) * 0.8
+    const side = Math.min(box.w, box.h) * 0.9
     if (!row.state || side * view.z < READABLE) continue
     const { icon, fg } = look.state(row.state, row.severity)
     const back = stepsBack(row, index, emphasis)

@@ -2,6 +2,7 @@
 // when the window comes near the edge of what was drawn.
 import { Cards, type CardWorld } from './cards.ts'
 import { within, type Box } from './grid.ts'
+import { Heads } from './heads.ts'
 import type { Emphasis, Look } from './look.ts'
 import { paint } from './paint.ts'
 import type { Scene } from './scene.ts'
@@ -20,7 +21,11 @@ const REST = 140
 export interface StageParts {
   world: HTMLElement
   canvas: HTMLCanvasElement
+  heads: HTMLElement
   prefix: string
+  /** Told while it moves, not in every frame. */
+  moving: (view: Viewport, level: Level) => void
+  /** Told when it rests. */
   moved: (view: Viewport, level: Level) => void
 }
 
@@ -33,7 +38,9 @@ export class Stage {
   private look?: Look
   private emphasis: Emphasis = { critical: false }
   private readonly cards: Cards
+  private readonly heads: Heads
   private readonly parts: StageParts
+  private told = 0
   private readonly context: CanvasRenderingContext2D
   private drawn?: { area: Box; view: Viewport }
   private mounted?: Box
@@ -48,11 +55,15 @@ export class Stage {
   constructor(parts: StageParts) {
     this.parts = parts
     this.cards = new Cards(parts.world, parts.prefix)
+    this.heads = new Heads(parts.heads)
     this.context = parts.canvas.getContext('2d')!
   }
 
   show(scene: Scene, look: Look): void {
-    if (scene !== this.scene) this.cards.clear()
+    if (scene !== this.scene) {
+      this.cards.clear()
+      this.heads.clear()
+    }
     this.scene = scene
     this.look = look
     this.refresh()
@@ -177,6 +188,12 @@ export class Stage {
     if (world.style.getPropertyValue('--z') !== String(view.z)) world.style.setProperty('--z', String(view.z))
     this.drawCanvas(scene, look)
     this.putCards(scene)
+    this.heads.place(scene, view, size, look.language)
+    const now = performance.now()
+    if (now - this.told > 90) {
+      this.told = now
+      this.parts.moving(view, level)
+    }
   }
 
   private drawCanvas(scene: Scene, look: Look): void {
