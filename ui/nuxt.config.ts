@@ -8,6 +8,8 @@ const passOn = { target: server, changeOrigin: false, ws: false }
 export default defineNuxtConfig({
   compatibilityDate: '2026-01-01',
   srcDir: 'app/',
+  // Its own folder for bin/ui, so that a dev server which runs meanwhile keeps its files.
+  buildDir: process.env.CHANCERY_BUILD_DIR ?? '.nuxt',
   ssr: false,
   telemetry: false,
   devtools: { enabled: false },
@@ -32,7 +34,7 @@ export default defineNuxtConfig({
       link: [{ rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }],
     },
   },
-  experimental: { appManifest: false },
+  experimental: { appManifest: false, entryImportMap: false },
   typescript: { strict: true, typeCheck: false },
   vite: {
     define: { __VUE_I18N_FULL_INSTALL__: 'false', __VUE_I18N_LEGACY_API__: 'false', __INTLIFY_PROD_DEVTOOLS__: 'false' },

@@ -5,7 +5,7 @@ import type { MaybeRefOrGetter } from 'vue'
  */
 export function usePages<T, P extends Page<T> = Page<T>>(
   key: MaybeRefOrGetter<string>,
-  ask: (after?: string) => Promise<Answer<P>>,
+  ask: (after?: string) => Promise<Answer<P & Page<T>>>,
   options: AskOptions = {},
 ) {
   const shown = ref(1)
@@ -14,7 +14,7 @@ export function usePages<T, P extends Page<T> = Page<T>>(
   watch(() => toValue(key), () => { shown.value = 1 }, { flush: 'sync' })
 
   const asked = useAsk<{ items: T[]; next?: string | null; first: P }>(key, async () => {
-    let last = await ask()
+    let last: Answer<P & Page<T>> = await ask()
     if (last.data === undefined) return { error: last.error, response: last.response }
     const first = last.data
     const items = [...first.items]
