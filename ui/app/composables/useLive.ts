@@ -144,6 +144,7 @@ if (typeof document !== 'undefined') {
     else if (!stream) again(0)
   })
   addEventListener('online', () => again(0))
+  addEventListener('offline', () => { if (stream) { stream.abort(); lost() } })
 }
 
 /** Hear what changes. `reloaded` is called when events may have been missed: then look at everything again. */

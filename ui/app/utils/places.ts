@@ -13,7 +13,8 @@ export function placeOf(hit: { kind: string; id: string; of?: string | null | un
   switch (hit.kind) {
     case 'workflow': return `/workflows/${encodeURIComponent(hit.id)}`
     case 'run': return `/runs/${hit.id}`
-    case 'step': return placeOfId(hit.id) ?? (hit.of ? `/workflows/${encodeURIComponent(hit.of)}?step=${encodeURIComponent(hit.id)}` : undefined)
+    // A step of a definition is found as WORKFLOW/STEP.
+    case 'step': return placeOfId(hit.id) ?? (hit.of ? `/workflows/${encodeURIComponent(hit.of)}?step=${encodeURIComponent(hit.id.split('/').pop() ?? '')}` : undefined)
     case 'document': return `/documents/${hit.id}`
     case 'unit': return `/units/${hit.id}`
     case 'kb': return `/kb/${hit.id.split('/').map(encodeURIComponent).join('/')}`
