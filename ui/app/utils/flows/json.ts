@@ -26,10 +26,15 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'number' ? value : undefined
 }
 
-/** A value in one line; objects as JSON. */
+const isScalar = (value: unknown) => typeof value !== 'object' || value === null
+
+/** A value as text: flat objects member by member, deeper ones as JSON. */
 export function lineOf(value: unknown): string {
   if (value === null || value === undefined) return '—'
-  return typeof value === 'string' ? value : JSON.stringify(value)
+  if (isScalar(value)) return String(value)
+  if (Array.isArray(value)) return value.every(isScalar) ? value.join(', ') : JSON.stringify(value, null, 1)
+  const members = Object.entries(value)
+  return members.every(([, one]) => isScalar(one)) ? members.map(([name, one]) => `${name}: ${String(one)}`).join('\n') : JSON.stringify(value, null, 1)
 }
 
 /** Text as YAML or JSON writes an object; what is wrong comes as `wrong`. */

@@ -42,14 +42,19 @@ export function fieldsOf(schema: unknown): SchemaField[] {
   return fields.sort((one, other) => Number(other.required) - Number(one.required))
 }
 
+/** What a field of a form holds: number fields give numbers. */
+export type Written = string | number | boolean
+
 /** What stands in the fields, as values; fields that are empty are left out. */
-export function valuesOf(fields: SchemaField[], written: Record<string, string | boolean>): Json {
+export function valuesOf(fields: SchemaField[], written: Record<string, Written>): Json {
   const values: Json = {}
   for (const field of fields) {
     const text = written[field.name]
     if (field.kind === 'boolean') {
       if (typeof text === 'boolean' && (text || field.required)) values[field.name] = text
       else if (field.required) values[field.name] = false
+    } else if (typeof text === 'number') {
+      values[field.name] = text
     } else if (typeof text === 'string' && text !== '') {
       values[field.name] = field.kind === 'number' || field.kind === 'integer' ? Number(text) : field.kind === 'json' ? read(text) : text
     }
