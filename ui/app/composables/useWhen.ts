@@ -14,7 +14,8 @@ const msOf = (at: When): number | undefined => {
 export function useWhen() {
   const { language } = usePreferences()
   const tags = computed(() => (language.value === 'vi' ? 'vi-VN' : 'en-GB'))
-  const relative = computed(() => new Intl.RelativeTimeFormat(tags.value, { numeric: 'auto', style: 'long' }))
+  const relative = computed(() => new Intl.RelativeTimeFormat(tags.value, { numeric: 'always', style: 'long' }))
+  const rightNow = computed(() => new Intl.RelativeTimeFormat(tags.value, { numeric: 'auto' }).format(0, 'second'))
   const absolutely = computed(() => new Intl.DateTimeFormat(tags.value, { dateStyle: 'medium', timeStyle: 'medium' }))
   const zoned = computed(() => new Intl.DateTimeFormat(tags.value, { dateStyle: 'full', timeStyle: 'long' }))
   const clocked = computed(() => new Intl.DateTimeFormat(tags.value, { timeStyle: 'medium' }))
@@ -47,7 +48,7 @@ export function useWhen() {
     for (const [name, size] of STEPS) {
       if (Math.abs(seconds) >= size) return relative.value.format(Math.trunc(seconds / size), name)
     }
-    return relative.value.format(0, 'second')
+    return rightNow.value
   }
 
   const format = (with_: Ref<Intl.DateTimeFormat>) => (at: When) => {
