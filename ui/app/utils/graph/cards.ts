@@ -195,6 +195,7 @@ export class Cards {
     if (row.skipped) parts.push(look.flag('skipped'))
     if (row.states) parts.push([...row.states].map(([state, count]) => `${look.state(state).label} ${count}`).join(' · '))
     if (row.pic) parts.push(row.pic)
+    if (!row.state && row.executor) parts.push(row.executor)
     if (row.deadline && !row.late && row.state !== 'completed') parts.push(look.deadline(row.deadline))
     if (row.optional) parts.push(look.flag('optional'))
     return parts.filter(Boolean).join(' · ')

@@ -1,10 +1,11 @@
-// What moves: one window onto a scene. Panning changes two transforms; the canvas is drawn again and cards are put in and taken out only
-// when the window comes near the edge of what was drawn.
+// What moves: one window onto a scene. Panning changes a transform; cards are put in and taken out only when the window comes near the edge
+// of what is there.
 import { Cards, type CardWorld } from './cards.ts'
 import { within, type Box } from './grid.ts'
 import { Heads } from './heads.ts'
 import type { Emphasis, Look } from './look.ts'
-import { paint } from './paint.ts'
+import { Lines } from './lines.ts'
+import { paintCards } from './paint.ts'
 import type { Scene } from './scene.ts'
 import { bounded, contains, levelOf, shown, type Level, type Size, type Viewport } from './viewport.ts'
 
@@ -20,7 +21,9 @@ const REST = 140
 
 export interface StageParts {
   world: HTMLElement
+  cards: HTMLElement
   canvas: HTMLCanvasElement
+  lines: SVGSVGElement
   heads: HTMLElement
   prefix: string
   /** Told while it moves, not in every frame. */
@@ -39,6 +42,7 @@ export class Stage {
   private emphasis: Emphasis = { critical: false }
   private readonly cards: Cards
   private readonly heads: Heads
+  private readonly lines: Lines
   private readonly parts: StageParts
   private told = 0
   private readonly context: CanvasRenderingContext2D
@@ -47,15 +51,18 @@ export class Stage {
   private level: Level = 'near'
   private frame = 0
   private rest?: ReturnType<typeof setTimeout>
+  private later?: ReturnType<typeof setTimeout>
   private flight = 0
   private dirty = true
+  private sharp = 1
   /** New cards are put in before the window is nearer to the edge of what is mounted than this. */
   private slack = 0.2
 
   constructor(parts: StageParts) {
     this.parts = parts
-    this.cards = new Cards(parts.world, parts.prefix)
+    this.cards = new Cards(parts.cards, parts.prefix)
     this.heads = new Heads(parts.heads)
+    this.lines = new Lines(parts.lines)
     this.context = parts.canvas.getContext('2d')!
   }
 
@@ -64,13 +71,16 @@ export class Stage {
       this.cards.clear()
       this.heads.clear()
     }
+    const known = scene === this.scene
     this.scene = scene
     this.look = look
+    if (!known) this.lines.show(scene, this.emphasis)
     this.refresh()
   }
 
   emphasise(emphasis: Emphasis): void {
     this.emphasis = emphasis
+    if (this.scene) this.lines.show(this.scene, emphasis)
     this.refresh()
   }
 
@@ -119,6 +129,7 @@ export class Stage {
       this.ask()
     }
     for (const row of rows) this.againCard(row)
+    if (this.emphasis.critical || this.emphasis.tainted || this.emphasis.states?.size) this.linesSoon()
   }
 
   idOf(index: number): string {
@@ -133,8 +144,17 @@ export class Stage {
     cancelAnimationFrame(this.frame)
     cancelAnimationFrame(this.flight)
     clearTimeout(this.rest)
+    clearTimeout(this.later)
     this.cards.clear()
     this.scene = undefined
+  }
+
+  /** What is brought to the fore may have moved; lines follow twice a second at most. */
+  private linesSoon(): void {
+    this.later ??= setTimeout(() => {
+      this.later = undefined
+      if (this.scene) this.lines.show(this.scene, this.emphasis)
+    }, 500)
   }
 
   private world(): CardWorld {
@@ -154,16 +174,23 @@ export class Stage {
 
   private place(view: Viewport): void {
     this.view = this.scene ? bounded(view, this.scene) : view
-    // A layer of its own makes panning cheap; left on, its text would stay as blurred as it was drawn.
-    this.parts.world.style.willChange = 'transform'
     clearTimeout(this.rest)
-    this.rest = setTimeout(() => {
-      this.parts.world.style.willChange = ''
-      if (this.drawn?.view.z !== this.view.z) this.dirty = true
-      this.ask()
-      this.parts.moved(this.view, this.level)
-    }, REST)
+    this.rest = setTimeout(() => this.settle(), REST)
     this.ask()
+  }
+
+  /** The world is a layer of its own, which makes panning cheap. Such a layer keeps the size that it was drawn in, so after zooming it is
+   *  given up for a frame: then it is drawn anew, and sharp. */
+  private settle(): void {
+    const { world } = this.parts
+    if (this.sharp !== this.view.z) {
+      this.sharp = this.view.z
+      this.dirty = true
+      world.style.willChange = 'auto'
+      requestAnimationFrame(() => requestAnimationFrame(() => { world.style.willChange = 'transform' }))
+    }
+    this.ask()
+    this.parts.moved(this.view, this.level)
   }
 
   private ask(): void {
@@ -196,18 +223,21 @@ export class Stage {
     }
   }
 
+  /** Only from far away; nearer, the cards are elements. */
   private drawCanvas(scene: Scene, look: Look): void {
     const { view, size, drawn } = this
-    const outside = !drawn || !contains(drawn.area, shown(view, size)) && !contains(drawn.area, { x: 0, y: 0, w: scene.width, h: scene.height })
-    const zoomed = drawn?.view.z !== view.z
-    const stretch = zoomed && drawn !== undefined && !outside && scene.cards.length > MANY && this.level === levelOf(drawn.view.z)
-    if (this.dirty || outside || (zoomed && !stretch)) this.paintCanvas(scene, look)
     const { canvas } = this.parts
+    canvas.hidden = this.level !== 'far'
+    if (canvas.hidden) return
+    const whole = { x: 0, y: 0, w: scene.width, h: scene.height }
+    const outside = !drawn || (!contains(drawn.area, shown(view, size)) && !contains(drawn.area, whole))
+    const zoomed = drawn?.view.z !== view.z
+    const stretched = zoomed && drawn !== undefined && !outside && scene.cards.length > MANY
+    if (this.dirty || outside || (zoomed && !stretched)) this.paintCanvas(scene, look)
     const from = this.drawn!
-    const scale = view.z / from.view.z
     const left = (from.area.x - view.x) * view.z + size.width / 2
     const top = (from.area.y - view.y) * view.z + size.height / 2
-    canvas.style.transform = `translate(${left}px,${top}px) scale(${scale})`
+    canvas.style.transform = `translate(${left}px,${top}px) scale(${view.z / from.view.z})`
   }
 
   private paintCanvas(scene: Scene, look: Look): void {
@@ -225,7 +255,7 @@ export class Stage {
     }
     const scale = view.z * pixels
     context.setTransform(scale, 0, 0, scale, -area.x * scale, -area.y * scale)
-    paint(context, { scene, look, emphasis: this.emphasis, area, view })
+    paintCards(context, { scene, look, emphasis: this.emphasis, area, view })
     this.drawn = { area, view: { ...view } }
     this.dirty = false
   }

@@ -95,3 +95,12 @@ export function revealing(view: Viewport, size: Size, card: Box, covered = 0, pa
 export function centredOn(card: Box, z: number, covered = 0): Viewport {
   return { x: card.x + card.w / 2 + covered / 2 / z, y: card.y + card.h / 2, z }
 }
+
+/** Not beside the picture where it is larger than the window, and in its middle where it is smaller. */
+export function settled(view: Viewport, picture: Size, size: Size): Viewport {
+  const along = (middle: number, whole: number, room: number) => {
+    const half = room / 2 / view.z - PADDING / view.z
+    return whole <= 2 * half ? whole / 2 : Math.min(whole - half, Math.max(half, middle))
+  }
+  return { x: along(view.x, picture.width, size.width), y: along(view.y, picture.height, size.height), z: view.z }
+}
