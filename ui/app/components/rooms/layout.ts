@@ -19,9 +19,9 @@ export interface Picture {
   edges: Drawn[]
 }
 
-export const WIDTH = 168
+export const WIDTH = 148
 export const HEIGHT = 34
-const GAP_X = 72
+const GAP_X = 52
 const GAP_Y = 18
 
 export function pictureOf(definition: Definition): Picture {
@@ -33,12 +33,17 @@ export function pictureOf(definition: Definition): Picture {
   for (const code of rank.keys()) {
     for (const to of next.get(code) ?? []) if (!rank.has(to)) rank.set(to, (rank.get(code) ?? 0) + 1)
   }
+  // An end stands behind everything that leads to it, so that the way to it does not run back.
+  for (const end of definition.states.filter((state) => state.terminal)) {
+    const before = definition.transitions.filter((one) => one.to === end.code && one.from !== end.code).map((one) => rank.get(one.from ?? '') ?? -1)
+    rank.set(end.code, Math.max(0, ...before) + 1)
+  }
   const columns: string[][] = []
   for (const code of codes) (columns[rank.get(code) ?? 0] ??= []).push(code)
   const tallest = Math.max(1, ...columns.map((column) => column?.length ?? 0))
   const height = tallest * (HEIGHT + GAP_Y) + 80
   const places = new Map<string, Placed>()
-  columns.forEach((column, x) => {
+  columns.forEach((column = [], x) => {
     const top = (height - column.length * (HEIGHT + GAP_Y)) / 2
     column.forEach((code, y) => places.set(code, { code, x: 16 + x * (WIDTH + GAP_X), y: top + y * (HEIGHT + GAP_Y) }))
   })

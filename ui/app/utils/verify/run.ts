@@ -51,7 +51,7 @@ export function pathsOf(run: Row, log: LogRow[]): string[] {
     const evidence = evidenceOf(row)
     const named = stepOf(row) === 'void' ? textMember(evidence, 'void_kb_id')
       : authorityOf(row) === undefined ? null : textMember(evidence, 'approval_kb_id')
-    return [documentPath(run, row), named].filter((path) => path !== undefined && path !== null && path !== '')
+    return [documentPath(run, row) ?? '', named ?? ''].filter((path) => path !== '')
   })
 }
 
