@@ -21,6 +21,11 @@ export function idOf(prefix: string, uuid: string): string {
   return uuid.startsWith(`${prefix}_`) ? uuid : `${prefix}_${uuid.replaceAll('-', '')}`
 }
 
+/** A part of the path as one text. */
+export function pathText(value: unknown): string {
+  return queryText(value) ?? ''
+}
+
 /** A value of a query as one text; a list counts as its first. */
 export function queryText(value: unknown): string | undefined {
   const one: unknown = Array.isArray(value) ? value[0] : value
