@@ -1,0 +1,49 @@
+// Private keys of this browser. They are made not extractable and kept as they are, so no script can read them, only sign with them.
+export interface StoredKey {
+  publicKey: string
+  principal: string
+  privateKey: CryptoKey
+  madeAt: string
+}
+
+const DATABASE = 'chancery'
+const STORE = 'keys'
+
+function open(): Promise<IDBDatabase> {
+  return new Promise((resolve, reject) => {
+    const asked = indexedDB.open(DATABASE, 1)
+    asked.onupgradeneeded = () => asked.result.createObjectStore(STORE, { keyPath: 'publicKey' })
+    asked.onsuccess = () => resolve(asked.result)
+    asked.onerror = () => reject(asked.error ?? new Error('no database'))
+  })
+}
+
+async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
+  const database = await open()
+  try {
+    return await new Promise<T>((resolve, reject) => {
+      const transaction = database.transaction(STORE, mode)
+      const asked = work(transaction.objectStore(STORE))
+      transaction.oncomplete = () => resolve(asked.result)
+      transaction.onerror = () => reject(transaction.error ?? new Error('not kept'))
+    })
+  } finally {
+    database.close()
+  }
+}
+
+export const storedKeys = () => inStore<StoredKey[]>('readonly', (store) => store.getAll())
+export const dropKey = (publicKey: string) => inStore('readwrite', (store) => store.delete(publicKey))
+
+export async function makeKey(principal: string): Promise<StoredKey> {
+  const pair = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as CryptoKeyPair
+  const raw = new Uint8Array(await crypto.subtle.exportKey('raw', pair.publicKey))
+  const key: StoredKey = {
+    publicKey: Array.from(raw, (byte) => byte.toString(16).padStart(2, '0')).join(''),
+    principal,
+    privateKey: pair.privateKey,
+    madeAt: new Date().toISOString(),
+  }
+  await inStore('readwrite', (store) => store.put(key))
+  return key
+}

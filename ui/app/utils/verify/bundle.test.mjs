@@ -1,0 +1,122 @@
+// Real files of `chancery audit export` fit; with one character changed anywhere in them, they do not.
+import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { readPins, verifyBundle } from './bundle.ts'
+import { canonical } from './bytes.ts'
+import { machines } from './machines.mjs'
+import kept from './machines.json' with { type: 'json' }
+
+const file = (name) => new Uint8Array(readFileSync(new URL(`fixtures/${name}.bundle`, import.meta.url)))
+const document = (name) => JSON.parse(new TextDecoder().decode(file(name)).split('\n')[0])
+
+/** The file of a document, with a seal that fits: who changes a bundle can do that as well. */
+function sealed(value) {
+  const line = `${canonical(value)}\n`
+  return new TextEncoder().encode(`${line}sha256:${createHash('sha256').update(line).digest('hex')}\n`)
+}
+
+function changed(value) {
+  if (value === null) return 'x'
+  if (value === '') return 'x'
+  const last = value.at(-1)
+  return value.slice(0, -1) + (last === '0' ? '1' : last === 'a' ? 'b' : /[0-9]/.test(last) ? '0' : 'a')
+}
+
+/** Gives a row the digest that fits its columns, as somebody with the source code could. */
+function stamp(table, name, row, outside = []) {
+  const place = table.columns.indexOf('row_digest')
+  const values = table.columns.map((column, at) => [column, row[at]]).filter(([column]) => column !== 'row_digest' && !outside.includes(column)).map(([, value]) => value)
+  const lengths = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)))
+  row[place] = createHash('sha256').update(`chancery.row.v1,${name},${lengths.join(',')}:${values.map((value) => value ?? '').join('')}`).digest('hex')
+}
+
+for (const [name, signatures] of [['cut', 5], ['orchestrated', 13]]) {
+  test(`${name}: everything fits`, async () => {
+    const verdict = await verifyBundle(file(name))
+    assert.deepEqual(verdict.mismatches, [])
+    assert.equal(verdict.good, verdict.links.length)
+    assert.deepEqual(verdict.signatures, { good: signatures, all: signatures })
+  })
+
+  test(`${name}: a bit that fell over is found`, async () => {
+    const whole = file(name)
+    for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 97)) {
+      const flipped = whole.slice()
+      flipped[at] ^= 1
+      assert.equal((await verifyBundle(flipped)).ok, false, `byte ${at}`)
+    }
+  })
+
+  test(`${name}: a value that was changed is found, although the file was sealed anew`, async () => {
+    const whole = document(name)
+    const places = []
+    for (const [table, held] of [['log', whole.log], ...Object.entries(whole.tables)]) {
+      held.columns.forEach((column, at) => places.push([table, held.rows[held.rows.length >> 1], at, column]))
+    }
+    for (const [table, row, at, column] of places) {
+      const before = row[at]
+      row[at] = changed(before)
+      const verdict = await verifyBundle(sealed(whole))
+      row[at] = before
+      assert.equal(verdict.ok, false, `${table}.${column}`)
+      assert.ok(verdict.good < verdict.links.length, `${table}.${column}`)
+    }
+  })
+
+  test(`${name}: a row that is missing or there twice is found`, async () => {
+    const whole = document(name)
+    for (const [table, held] of Object.entries(whole.tables)) {
+      const row = held.rows.pop()
+      assert.equal((await verifyBundle(sealed(whole))).ok, false, `${table} without its last row`)
+      held.rows.push(row, row)
+      assert.equal((await verifyBundle(sealed(whole))).ok, false, `${table} with its last row twice`)
+      held.rows.pop()
+    }
+  })
+}
+
+test('digests that were made to fit do not help without a key', async () => {
+  const cases = [
+    ['cutter_governance.review_decision', 'verdict', 'reject', ['superseded_by_review_decision_id']],
+    ['cutter_governance.review_decision', 'verdict_rationale', 'skimmed', ['superseded_by_review_decision_id']],
+    ['cutter_governance.verify_result', 'verdict', 'fail', []],
+    ['iu.unit_version', 'body', 'another text', []],
+    ['cutter_governance.dot_pair_signature', 'signer_principal', 'alice', []],
+  ]
+  for (const [name, column, value, outside] of cases) {
+    const whole = document('cut')
+    const table = whole.tables[name]
+    const row = table.rows[0]
+    row[table.columns.indexOf(column)] = value
+    stamp(table, name, row, outside)
+    const verdict = await verifyBundle(sealed(whole))
+    assert.equal(verdict.ok, false, `${name}.${column}`)
+    assert.ok(!verdict.mismatches.some((one) => one.rule === 'digest_is_of_the_row'), 'the digest fits')
+  }
+})
+
+test('keys that the reader trusts are pinned', async () => {
+  const { keys } = await verifyBundle(file('cut'))
+  const rita = keys.find((key) => key.principal === 'rita')
+  const good = readPins(`# by letter\nrita=${rita.publicKey.toUpperCase()}\n`)
+  assert.deepEqual(good.malformed, [])
+  const verdict = await verifyBundle(file('cut'), good.pins)
+  assert.ok(verdict.ok)
+  assert.deepEqual(verdict.keys.filter((key) => key.pinned).map((key) => key.principal), ['rita'])
+  const other = await verifyBundle(file('cut'), readPins(`rita=${'0'.repeat(64)}`).pins)
+  assert.ok(other.mismatches.some((one) => one.facts.why === 'key_not_trusted'))
+  assert.deepEqual(readPins('rita: 12').malformed, ['rita: 12'])
+})
+
+test('what is no bundle is told so', async () => {
+  for (const text of ['', 'hello', '{}\n', '{"format":"chancery.audit-bundle.v1"}\nsha256:00\n']) {
+    const verdict = await verifyBundle(new TextEncoder().encode(text))
+    assert.ok(verdict.mismatches.some((one) => one.rule === 'bundle_is_readable'), text)
+  }
+})
+
+test('the transitions are those of the machines', () => {
+  assert.deepEqual(kept, machines())
+})
