@@ -452,6 +452,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/headlines/{page}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What is true of a page for the reader, in one sentence, and what to do next. */
+        get: operations["headline"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/inbox": {
         parameters: {
             query?: never;
@@ -2297,6 +2314,16 @@ export interface components {
         Claimed: {
             jobs: components["schemas"]["GivenJob"][];
         };
+        /**
+         * @description Colours as `#RRGGBB`. The database refuses text of less contrast than 4.5 (7 in the theme `contrast`) and a border of less than 3 on
+         *     the page.
+         */
+        Colours: {
+            bg: string;
+            /** @description Text and silhouette on `bg`. */
+            fg: string;
+            border: string;
+        };
         /** @description Something to say. */
         Comment: {
             text: string;
@@ -2759,6 +2786,27 @@ export interface components {
             reason?: string | null;
             /** @description The report in the knowledge base. */
             kb_document?: string | null;
+        };
+        /** @description What is true of a page for who asks, in one sentence, and the one thing to do next. */
+        Headline: {
+            page: string;
+            subject?: string | null;
+            locale: components["schemas"]["Locale"];
+            tone: components["schemas"]["Tone"];
+            sentence: string;
+            action?: components["schemas"]["NextStep"] | null;
+            /** @description When it was true. */
+            at: string;
+        };
+        /** @description About what, and in which language. */
+        HeadlineQuery: {
+            /** @description What the page is about: an id, a name, a path, or `CATEGORY/ITEM` of a problem. Pages of lists have none. */
+            subject?: string | null;
+            /**
+             * @description `en` when it is left out.
+             * @default en
+             */
+            locale: components["schemas"]["Locale"];
         };
         /** @description A step that has not begun, and what holds it up. */
         Held: {
@@ -3439,6 +3487,12 @@ export interface components {
              * @default null
              */
             actor_class: string | null;
+        };
+        /** @description The one thing to do next. */
+        NextStep: {
+            label: string;
+            /** @description A path of the pages. */
+            to: string;
         };
         /** @description Where the step of a card stands. */
         NodeState: {
@@ -4546,6 +4600,8 @@ export interface components {
             floor: string;
             /** @description The name of the colour. */
             colour: string;
+            /** @description What the colour is in each theme. */
+            palette: components["schemas"]["Themes2"];
             /** @description The name of the silhouette. */
             icon: string;
             label: components["schemas"]["Title"];
@@ -4687,6 +4743,18 @@ export interface components {
             rejects: number;
         };
         TaskRunId: string;
+        /** @description Something for each theme. */
+        Themes: {
+            light: string;
+            dark: string;
+            contrast: string;
+        };
+        /** @description Something for each theme. */
+        Themes2: {
+            light: components["schemas"]["Colours"];
+            dark: components["schemas"]["Colours"];
+            contrast: components["schemas"]["Colours"];
+        };
         /** @description What happened, in order. */
         Timeline: {
             items: components["schemas"]["TimelineItem"][];
@@ -4765,8 +4833,12 @@ export interface components {
         };
         /** @description How states are shown. */
         Tokens: {
+            /** @description The colour of the page in each theme; what is said of a palette holds on it. */
+            pages: components["schemas"]["Themes"];
             states: components["schemas"]["StateToken"][];
         };
+        /** @description How a sentence is meant. */
+        Tone: ("good" | "plain") | "bad" | "warn";
         /** @description What starts a run: the kind and the name of a call. */
         Trigger: {
             kind: string;
@@ -6651,6 +6723,49 @@ export interface operations {
                 };
                 content: {
                     "text/event-stream": string;
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    headline: {
+        parameters: {
+            query?: {
+                /** @description What the page is about: an id, a name, a path, or `CATEGORY/ITEM` of a problem. Pages of lists have none. */
+                subject?: string;
+                /** @description `en` when it is left out. */
+                locale?: components["schemas"]["Locale"];
+            };
+            header?: never;
+            path: {
+                page: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Headline"];
                 };
             };
             400: components["responses"]["Malformed"];
