@@ -1,5 +1,5 @@
 // What an action still asks for, as fields of a form. Which they are comes from the server with each action.
-import { isObject, textOf, type Json } from './json'
+import { isObject, textOf, type Json } from './json.ts'
 
 export type NeedKind = 'text' | 'choice' | 'approval' | 'document' | 'waits'
 
