@@ -34,6 +34,8 @@ export default defineNuxtConfig({
       link: [{ rel: 'icon', type: 'image/svg+xml', href: '/favicon.svg' }],
     },
   },
+  // The same sources make the same files; nothing asks which build this is.
+  buildId: 'chancery',
   experimental: { appManifest: false, entryImportMap: false },
   typescript: { strict: true, typeCheck: false },
   vite: {

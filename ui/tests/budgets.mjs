@@ -1,8 +1,14 @@
 // How quick the picture of a workflow is, at 500 and 5,000 steps, beside an empty page in the same run. Prints a table; ends with 1 when
 // something is over its budget.
-//   node tests/budgets.mjs --base http://127.0.0.1:8080 --as NAME --password PASSWORD [--run wfr_… --large wfr_…] [--seconds 10] [--chromium PATH]
+//   node tests/budgets.mjs --base http://127.0.0.1:8080 --as NAME --password PASSWORD
+//     [--public .output/public] [--run wfr_… --large wfr_…] [--seconds 10] [--chromium PATH]
 // Without --run and --large it takes the runs that it finds with about 500 and with 4,000 and more steps; what is not there is left out.
+// With --public the pages come from that folder, and only /v1 from the server.
+// Work is time on the processor, so it holds on a busy machine too. What the clock tells is judged only while the browser's tasks get most of
+// a processor; otherwise the table says "busy" and what share they got.
+import { readFile } from 'node:fs/promises'
 import { createServer, request } from 'node:http'
+import { extname, join, normalize } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 
@@ -11,6 +17,22 @@ const given = (name, otherwise) => (args.includes(`--${name}`) ? args[args.index
 const base = new URL(given('base', 'http://127.0.0.1:8080'))
 const seconds = Number(given('seconds', '10'))
 const FRAME = 1000 / 60
+
+const TYPES = { '.html': 'text/html', '.js': 'text/javascript', '.css': 'text/css', '.json': 'application/json', '.svg': 'image/svg+xml', '.woff2': 'font/woff2' }
+async function file(path, answer) {
+  const folder = given('public')
+  for (const one of [normalize(path), '/200.html']) {
+    try {
+      const body = await readFile(join(folder, one === '/' ? 'index.html' : one))
+      answer.writeHead(200, { 'Content-Type': TYPES[extname(one)] ?? (one === '/' ? 'text/html' : 'application/octet-stream') })
+      return answer.end(body)
+    } catch {
+      // Not a file: the page that knows every route.
+    }
+  }
+  answer.writeHead(404)
+  answer.end()
+}
 
 /** Stands between browser and server, and tells the events itself: so a change comes exactly when the measurement wants it. */
 function between() {
@@ -23,6 +45,8 @@ function between() {
       asked.on('close', () => listening.delete(answer))
       return
     }
+    const { pathname } = new URL(asked.url, base)
+    if (given('public') && !pathname.startsWith('/v1')) return void file(pathname, answer)
     const passed = request({ host: base.hostname, port: base.port || 80, path: asked.url, method: asked.method, headers: { ...asked.headers, host: base.host, ...(asked.headers.origin ? { origin: base.origin } : {}) } }, (told) => {
       answer.writeHead(told.statusCode, told.headers)
       told.pipe(answer)
@@ -36,8 +60,12 @@ function between() {
 
 const percentile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? NaN
 const rows = []
-function row(what, figure, budget, unit, note = '') {
-  rows.push({ what, figure, budget, unit, note, ok: budget === undefined || figure <= budget })
+/** The least share of a processor that the browser got so far; below MOSTLY the clock tells about the machine, not about the page. */
+let share = 1
+const MOSTLY = 0.75
+function row(what, figure, budget, unit, byClock = false) {
+  const ok = budget === undefined || figure <= budget
+  rows.push({ what, figure, budget, unit, verdict: budget === undefined ? '' : ok ? 'ok' : byClock && share < MOSTLY ? `busy (${Math.round(share * 100)} %)` : 'OVER' })
 }
 
 const proxy = await between()
@@ -49,8 +77,6 @@ const context = await browser.newContext({ viewport: { width: 1280, height: 800 
 await context.addInitScript(() => {
   localStorage.setItem('chancery.language', 'vi')
   performance.setResourceTimingBufferSize(3000)
-  window.longTasks = []
-  new PerformanceObserver((list) => { for (const one of list.getEntries()) window.longTasks.push(one.duration) }).observe({ entryTypes: ['longtask'] })
   // When the first card, or the canvas that stands for all of them, is there.
   const seen = new MutationObserver(() => {
     if (document.querySelector('.g-card')) {
@@ -106,11 +132,10 @@ async function heap(session) {
 }
 
 /** Frames and work while a hand drags for a while. */
-async function drag({ page, session }, box) {
+async function drag({ page }, box) {
   const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
   await page.mouse.move(middle.x, middle.y)
-  await page.evaluate(() => { window.longTasks = [] })
-  const before = await metrics(session)
+  await browser.startTracing(page, { categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'] })
   const deltas = page.evaluate(() => window.frames_())
   await page.mouse.down()
   for (let step = 0; step < 150; step++) {
@@ -120,9 +145,13 @@ async function drag({ page, session }, box) {
   await page.mouse.up()
   await page.evaluate(() => window.stopFrames())
   const frames = (await deltas).slice(2)
-  const after = await metrics(session)
-  const work = ['ScriptDuration', 'LayoutDuration', 'RecalcStyleDuration'].reduce((sum, name) => sum + after[name] - before[name], 0) * 1000
-  return { p95: percentile(frames, 0.95), work: work / frames.length, long: await page.evaluate(() => window.longTasks.filter((one) => one > 50).length) }
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString())
+  const main = new Set(traceEvents.filter((one) => one.name === 'thread_name' && one.args.name === 'CrRendererMain').map((one) => `${one.pid} ${one.tid}`))
+  const tasks = traceEvents.filter((one) => one.ph === 'X' && one.name === 'RunTask' && one.tdur !== undefined && main.has(`${one.pid} ${one.tid}`))
+  if (tasks.length === 0) throw new Error('the trace has no tasks of the page: nothing was measured')
+  const sum = (name) => tasks.reduce((all, one) => all + one[name], 0) / 1000
+  share = Math.min(share, sum('tdur') / Math.max(sum('dur'), 1))
+  return { p95: percentile(frames, 0.95), work: sum('tdur') / frames.length, long: tasks.filter((one) => one.tdur > 50_000).length }
 }
 const elements = (page) => page.evaluate(() => document.querySelectorAll('*').length)
 const boxOf = (page) => page.locator('[role=application]').boundingBox()
@@ -161,12 +190,12 @@ async function picture(run, name, most) {
     first: window.firstCard,
     told: Math.max(...performance.getEntriesByType('resource').filter((one) => /\/(graph|rollup|state-tokens)(\?|$)/.test(one.name)).map((one) => one.responseEnd)),
   }))
-  row(`${name}: page opens, cold`, shown.first, most.open, 'ms')
-  row(`${name}: first card after the data`, Math.max(0, shown.first - shown.told), most.first, 'ms')
+  row(`${name}: page opens, cold`, shown.first, most.open, 'ms', true)
+  row(`${name}: first card after the data`, Math.max(0, shown.first - shown.told), most.first, 'ms', true)
   row(`${name}: heap`, await heap(session), most.heap, 'MB')
   row(`${name}: elements, near`, await elements(page), 3000, '')
   const near = await drag(at, await boxOf(page))
-  row(`${name}: pan near, frame p95`, near.p95, allowed(most.frame), 'ms')
+  row(`${name}: pan near, frame p95`, near.p95, allowed(most.frame), 'ms', true)
   row(`${name}: pan near, work a frame`, near.work, most.work, 'ms')
   row(`${name}: pan near, tasks over 50 ms`, near.long, 0, '')
   await page.focus('[role=application]')
@@ -175,7 +204,7 @@ async function picture(run, name, most) {
   await page.waitForTimeout(1200)
   row(`${name}: elements, mid`, await elements(page), 3000, '')
   const mid = await drag(at, await boxOf(page))
-  row(`${name}: pan mid, frame p95`, mid.p95, allowed(most.frame), 'ms')
+  row(`${name}: pan mid, frame p95`, mid.p95, allowed(most.frame), 'ms', true)
   row(`${name}: pan mid, work a frame`, mid.work, most.work, 'ms')
   row(`${name}: pan mid, tasks over 50 ms`, mid.long, 0, '')
   await page.focus('[role=application]')
@@ -183,7 +212,7 @@ async function picture(run, name, most) {
   await page.waitForTimeout(900)
   row(`${name}: elements, far`, await elements(page), 3000, '')
   const far = await drag(at, await boxOf(page))
-  row(`${name}: pan far, frame p95`, far.p95, allowed(most.frame), 'ms')
+  row(`${name}: pan far, frame p95`, far.p95, allowed(most.frame), 'ms', true)
   row(`${name}: pan far, work a frame`, far.work, most.work, 'ms')
   row(`${name}: pan far, tasks over 50 ms`, far.long, 0, '')
   await page.close()
@@ -222,7 +251,7 @@ async function changes(run) {
     most = Math.max(most, await page.evaluate(() => window.touched.size))
   }
   row('one change: cards touched', most, 1, '')
-  row('one change: from the server to the page, p95', percentile(waits, 0.95), 500, 'ms')
+  row('one change: from the server to the page, p95', percentile(waits, 0.95), 500, 'ms', true)
   row('one change: scripting, with asking for it, median', percentile(scripts, 0.5), 4, 'ms')
   const deltas = page.evaluate(() => window.frames_())
   const states = ['in_progress', 'waiting', 'ready', 'blocked', 'completed']
@@ -231,7 +260,7 @@ async function changes(run) {
     await new Promise((done) => setTimeout(done, 20))
   }
   await page.evaluate(() => window.stopFrames())
-  row(`50 changes a second for ${seconds} s: frame p95`, percentile((await deltas).slice(2), 0.95), Math.max(33, emptyDrag.p95 + FRAME), 'ms')
+  row(`50 changes a second for ${seconds} s: frame p95`, percentile((await deltas).slice(2), 0.95), Math.max(33.4, emptyDrag.p95 + FRAME), 'ms', true)
   await page.close()
 }
 
@@ -251,8 +280,8 @@ const shown = (value) => (value === undefined ? '' : Number.isInteger(value) ? S
 const wide = Math.max(...rows.map((one) => one.what.length))
 for (const one of rows) {
   const budget = one.budget === undefined ? '' : `≤ ${shown(one.budget)}`
-  console.log(`${one.what.padEnd(wide)}  ${shown(one.figure).padStart(8)} ${one.unit.padEnd(2)}  ${budget.padStart(9)}  ${one.budget === undefined ? '' : one.ok ? 'ok' : 'OVER'}`)
+  console.log(`${one.what.padEnd(wide)}  ${shown(one.figure).padStart(8)} ${one.unit.padEnd(2)}  ${budget.padStart(9)}  ${one.verdict}`)
 }
-const over = rows.filter((one) => !one.ok)
-console.log(over.length === 0 ? 'all within their budgets' : `${over.length} over`)
+const over = rows.filter((one) => one.verdict === 'OVER')
+console.log(`${over.length === 0 ? 'all within their budgets' : `${over.length} over`}; the browser got ${Math.round(share * 100)} % of a processor`)
 process.exit(over.length === 0 ? 0 : 1)

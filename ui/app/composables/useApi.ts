@@ -19,11 +19,3 @@ export function useApi(): Chancery {
   client.use(ended)
   return client
 }
-
-/** A question that the description of the API does not have yet. */
-export async function askRaw<T>(path: string): Promise<Answer<T>> {
-  const response = await fetch(path, { credentials: 'same-origin', headers: { Accept: 'application/json' } })
-  if (response.status === 401) sessionEnded()
-  const body: unknown = await response.json().catch(() => undefined)
-  return response.ok ? { data: body as T, response } : { error: body, response }
-}

@@ -1,7 +1,7 @@
 // What a picture of a workflow is made of, asked for and kept up to date: the layout, the states of a run, the words of its definition, and
 // what a change changes. The last picture stays while the next one is asked for.
 import type { DefinedStep, Extra, Mark, Scene, Words } from '~/utils/graph/scene'
-import { sceneOf, wordsOf } from '~/utils/graph/scene'
+import { sceneOf, withExtra, wordsOf } from '~/utils/graph/scene'
 import { patchMove, patchSteps } from '~/utils/graph/patch'
 
 export interface GraphOf {
@@ -117,13 +117,14 @@ export function useGraphScene(of: () => GraphOf, how: () => GraphHow) {
   })
 
   watch(subject, () => { scene.value = undefined })
-  watch([picture.data, extra], ([told]) => {
+  watch(picture.data, (told) => {
     if (!told) return
     const made = sceneOf(told, extra.value)
     const steps = snapshot.data.value?.steps
     if (steps) patchSteps(made, steps)
     scene.value = made
   }, { immediate: true })
+  watch(extra, (learned) => { if (scene.value) scene.value = withExtra(scene.value, learned) })
   watch(snapshot.data, (told) => {
     if (told && scene.value) patchSteps(scene.value, told.steps)
   })

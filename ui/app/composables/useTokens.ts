@@ -10,7 +10,7 @@ function want() {
       if (!data) return
       const all = new Map<string, StateToken>()
       // Versions come in their order: the newest one that has a state says how it is shown.
-      for (const one of data.states as StateToken[]) all.set(`${one.machine}/${one.state}`, one)
+      for (const one of data.states) all.set(`${one.machine}/${one.state}`, one)
       tokens.value = all
     } catch {
       // Asked again with the next page that needs them.

@@ -10,11 +10,11 @@ const LIGHT: Record<string, [bg: string, fg: string, border: string, dark: strin
   red_dark: ['#4D0510', '#FFFFFF', '#4D0510', '#CE0D2B'],
   green_deep: ['#12695E', '#FFFFFF', '#12695E', '#14766A'],
 }
-const FILLED = new Set(['green', 'yellow_dark', 'red', 'red_dark', 'green_deep'])
+const FILLED = new Set(['yellow_dark', 'red_pale', 'red', 'red_dark'])
 
 export function fallbackPaint(colour: string | undefined, theme: Theme): Paint {
   const name = colour?.split('.').pop() ?? 'gray'
   const [bg, fg, light, dark] = LIGHT[name] ?? LIGHT.gray!
-  if (theme === 'contrast') return FILLED.has(name) ? { bg: '#000000', fg: '#FFFFFF', border: '#000000' } : { bg: '#FFFFFF', fg: '#000000', border: '#000000' }
+  if (theme === 'contrast') return FILLED.has(name) ? { bg: '#FFFFFF', fg: '#000000', border: '#FFFFFF' } : { bg: '#000000', fg: '#FFFFFF', border: '#FFFFFF' }
   return { bg, fg, border: theme === 'dark' ? dark : light }
 }

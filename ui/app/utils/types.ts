@@ -4,7 +4,7 @@ import type { Problem, Schemas } from '@chancery/api'
 export type { Problem, Schemas }
 export type Me = Schemas['Me']
 export type ToSign = Schemas['ToSign']
-export type StateToken = Schemas['StateToken'] & { palette?: Palette }
+export type StateToken = Schemas['StateToken']
 
 export interface Answer<T> {
   data?: T
@@ -12,17 +12,8 @@ export interface Answer<T> {
   response: Response
 }
 
-export type Tone = 'bad' | 'warn' | 'good' | 'plain'
-
-export interface Headline {
-  page: string
-  subject?: string | null
-  locale: string
-  tone: Tone
-  sentence: string
-  action: { label: string; to: string } | null
-  at: string
-}
+export type Headline = Schemas['Headline']
+export type Tone = Schemas['Tone']
 
 export interface Page<T> {
   items: T[]
@@ -41,11 +32,7 @@ export interface LiveEvent {
   trace_id?: string | null
 }
 
-export interface Paint {
-  bg: string
-  fg: string
-  border: string
-}
+export type Paint = Schemas['Colours']
 export type Theme = 'light' | 'dark' | 'contrast'
 export type Palette = Record<Theme, Paint>
 export type Language = 'en' | 'vi'

@@ -6,10 +6,15 @@ export interface Placed {
   x: number
   y: number
 }
+/** From so many pairs of states on, a way (stop, void, resume) is no step of the main line. */
+const BROAD = 6
+
 export interface Drawn {
   from: string
   to: string
   labels: string[]
+  /** Leads from or to nearly everywhere: drawn faintly until one looks at a state of it. */
+  broad: boolean
   path: string
 }
 export interface Picture {
@@ -27,12 +32,18 @@ const GAP_Y = 18
 export function pictureOf(definition: Definition): Picture {
   const codes = definition.states.filter((state) => !state.conceptual).map((state) => state.code)
   const first = definition.states.find((state) => state.initial)?.code ?? codes[0] ?? ''
+  const pairs = new Map<string, Set<string>>()
+  for (const one of definition.transitions) pairs.set(one.label, (pairs.get(one.label) ?? new Set()).add(`${one.from} ${one.to}`))
+  const broad = (label: string) => (pairs.get(label)?.size ?? 0) > BROAD
   const next = new Map<string, string[]>()
-  for (const one of definition.transitions) if (one.from !== null) next.set(one.from, [...(next.get(one.from) ?? []), one.to])
+  for (const one of definition.transitions) if (one.from !== null && !broad(one.label)) next.set(one.from, [...(next.get(one.from) ?? []), one.to])
   const rank = new Map([[first, 0]])
   for (const code of rank.keys()) {
     for (const to of next.get(code) ?? []) if (!rank.has(to)) rank.set(to, (rank.get(code) ?? 0) + 1)
   }
+  // What only such ways lead to stands under the middle of the line.
+  const middle = Math.floor(Math.max(...rank.values()) / 2)
+  for (const code of codes) if (!rank.has(code)) rank.set(code, middle)
   // An end stands behind everything that leads to it, so that the way to it does not run back.
   for (const end of definition.states.filter((state) => state.terminal)) {
     const before = definition.transitions.filter((one) => one.to === end.code && one.from !== end.code).map((one) => rank.get(one.from ?? '') ?? -1)
@@ -55,7 +66,8 @@ export function pictureOf(definition: Definition): Picture {
     const known = edges.get(key)
     if (known) {
       if (!known.labels.includes(one.label)) known.labels.push(one.label)
-    } else edges.set(key, { from: from.code, to: to.code, labels: [one.label], path: line(from, to) })
+      known.broad &&= broad(one.label)
+    } else edges.set(key, { from: from.code, to: to.code, labels: [one.label], broad: broad(one.label), path: line(from, to) })
   }
   return { width: columns.length * (WIDTH + GAP_X) + 8, height, states: [...places.values()], edges: [...edges.values()] }
 }

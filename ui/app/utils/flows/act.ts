@@ -1,6 +1,8 @@
 // What every change of this area sends besides its body, and where it leads.
 import { isNavigationFailure, NavigationFailureType } from 'vue-router'
 
+export { idOf, uuidOf } from './ids.ts'
+
 /** The headers of a change, typed as the routes want them; with a version it is refused when somebody was faster. */
 export function keyed(headers: Record<string, string>, version?: string | number): Record<string, string> & { 'Idempotency-Key': string } {
   return {
@@ -8,17 +10,6 @@ export function keyed(headers: Record<string, string>, version?: string | number
     'Idempotency-Key': headers['Idempotency-Key'] ?? '',
     ...(version === undefined ? {} : { 'If-Match': `"${version}"` }),
   }
-}
-
-/** The UUID behind an id with a prefix; approvals name their subject so. */
-export function uuidOf(id: string): string {
-  const hex = id.replace(/^[a-z]+_/, '').replaceAll('-', '')
-  return /^[0-9a-f]{32}$/.test(hex) ? hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') : id
-}
-
-/** An id with its prefix, of a UUID. */
-export function idOf(prefix: string, uuid: string): string {
-  return uuid.startsWith(`${prefix}_`) ? uuid : `${prefix}_${uuid.replaceAll('-', '')}`
 }
 
 /** A part of the path as one text. */

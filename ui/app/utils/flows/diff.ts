@@ -1,6 +1,6 @@
 // The diff of the server as one list that can be walked: what is added, removed and changed, each with its place.
 import type { Schemas } from '@chancery/api'
-import { listOf, objectOf, textOf, type Json } from './json'
+import { listOf, objectOf, textOf, type Json } from './json.ts'
 
 export type DiffMark = 'added' | 'removed' | 'changed'
 

@@ -1,6 +1,6 @@
 // Edits that are not sent yet: a working copy beside what the server has, with a way back.
 import type { Ref } from 'vue'
-import type { Definition } from './definition'
+import type { Definition } from './definition.ts'
 
 export interface Edit {
   label: string

@@ -1,5 +1,5 @@
 // Ids in documents as ways to the pages of what they name.
-import { idOf } from './act'
+import { idOf } from './ids.ts'
 
 const PAGES: Record<string, string> = {
   wfr: '/runs/', stp: '/steps/', tsk: '/tasks/', chg: '/changes/', apr: '/approvals/', ent: '/entries/', orc: '/orchestrator/', unt: '/units/', prm: '/permits/', bat: '/replays/',

@@ -1,8 +1,8 @@
 // One call of a machine on a step or task, with what it brings.
 import type { Schemas } from '@chancery/api'
-import { keyed } from './act'
-import type { Json } from './json'
-import { useFlowWords } from './words'
+import { keyed } from './act.ts'
+import type { Json } from './json.ts'
+import { useFlowWords } from './words.ts'
 
 export interface Brought {
   evidence?: Json

@@ -1,5 +1,5 @@
 // What an action still asks for, as fields of a form. Which they are comes from the server with each action.
-import { isObject, textOf, type Json } from './json'
+import { isObject, textOf, type Json } from './json.ts'
 
 export type NeedKind = 'text' | 'choice' | 'approval' | 'document' | 'waits'
 
@@ -16,26 +16,12 @@ export interface NeedField {
 // The word of who asks stands where no other reference is given, and doors fill in what an event carries: nobody is asked for these.
 const FILLED = new Set(['audit_ref', 'output_sha256', 'idempotency_key', 'event'])
 
-// Predicates are functions, whose text is not told; for a server that does not say the field, this is what they read.
-const READ_BY: Record<string, string> = {
-  'G-OUTPUT-CONTRACT': 'document',
-  'G-POSTCONDITION': 'document',
-  'G-FACET-VOCAB': 'waits',
-  'G-APPROVAL': 'approval_id',
-  'G-CORRECTION-REASON': 'correction_reason',
-  'G-BLOCK-REASON': 'block_reason',
-}
-
 function nameOf(need: Json): string | undefined {
-  const told = textOf(need.field)
-  if (told !== undefined) return told.replace(/^(\$\.)?evidence\./, '')
-  if (need.code === 'RS010') return 'waits'
-  // A rule that is a path says itself which member of the evidence it reads.
-  return /\$\."?evidence"?\."?([a-z_0-9]+)/.exec(textOf(need.rule) ?? '')?.[1] ?? READ_BY[textOf(need.guard) ?? '']
+  return textOf(need.field)?.replace(/^(\$\.)?evidence\./, '')
 }
 
 function choicesOf(need: Json): NeedField['choices'] {
-  const told = Array.isArray(need.values) ? need.values : Array.isArray(need.facets) ? need.facets : []
+  const told = Array.isArray(need.values) ? need.values : []
   return told.flatMap((one: unknown) => {
     if (typeof one === 'string') return [{ value: one }]
     if (!isObject(one) || typeof one.value !== 'string') return []
@@ -57,7 +43,7 @@ export function needFields(needs: unknown[]): { fields: NeedField[]; others: Jso
   const others: Json[] = []
   for (const need of needs.filter(isObject)) {
     const name = nameOf(need)
-    if (need.code === 'RS007' || need.code === 'RE002' || (name !== undefined && FILLED.has(name))) continue
+    if (name !== undefined && FILLED.has(name)) continue
     if (name === undefined) {
       others.push(need)
       continue

@@ -1,5 +1,5 @@
 // The part of JSON Schema that contracts of workflows use, as form fields. The server judges what is sent; this only draws.
-import { isObject, objectOf, textOf, textsOf, type Json } from './json'
+import { isObject, objectOf, textOf, textsOf, type Json } from './json.ts'
 
 export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'json'
 

@@ -146,10 +146,9 @@ export class Cards {
       emphasis.critical && row.critical && 'g-critical', emphasis.tainted?.has(index) && 'g-tainted',
       world.cursor === index && 'g-cursor', world.selected === index && 'g-selected'].filter(Boolean).join(' ')
     const paints = shown && !back ? `--bg:${shown.bg};--fg:${shown.fg};--bd:${shown.border};` : ''
-    element.style.cssText = `transform:translate(${box.x}px,${box.y}px);width:${box.w}px;height:${box.h}px;${paints}`
+    element.style.cssText = `left:${box.x}px;top:${box.y}px;width:${box.w}px;height:${box.h}px;${paints}`
     const said = spoken(row, look)
     element.setAttribute('aria-label', said)
-    element.title = said
     write(card.title, `${row.milestone ? '◆ ' : ''}${inWords(row.title, look.language)}`)
     const pieces: Element[] = []
     if (shown) {

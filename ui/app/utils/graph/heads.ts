@@ -1,53 +1,50 @@
-// Names of lanes at the left edge of the window, beside the part of each lane that is in sight: whoever pans along a lane still knows which.
+// Names of lanes at the left edge of the window: whoever pans along a lane still knows which one it is. All of them lie in one element that
+// moves with the picture up and down, and not beyond the edge to the left.
 import { inWords, type Scene } from './scene.ts'
 import type { Size, Viewport } from './viewport.ts'
 
-/** Lower than this there is no room for a name, in pixels. */
-const LOWEST = 44
-const WIDE = 22
+/** Lower than this there is no room for a name; a higher strip has its name several times. In pixels. */
+const LOWEST = 40
+const HIGHEST = 420
 
 export class Heads {
   private readonly host: HTMLElement
-  private readonly pool: HTMLElement[] = []
-  private used = 0
+  private made?: { scene: Scene; zoom: number; language: string }
 
   constructor(host: HTMLElement) {
     this.host = host
   }
 
   place(scene: Scene, view: Viewport, size: Size, language: string): void {
-    let count = 0
-    for (const lane of scene.lanes) {
-      const name = inWords(lane.title, language)
-      for (const box of lane.boxes) {
-        const top = Math.max(0, (box.y - view.y) * view.z + size.height / 2)
-        const bottom = Math.min(size.height, (box.y + box.h - view.y) * view.z + size.height / 2)
-        if (bottom - top < LOWEST) continue
-        const left = (box.x - view.x) * view.z + size.width / 2
-        const right = left + box.w * view.z
-        if (left > size.width || right < WIDE * 2) continue
-        this.put(count++, name, Math.max(0, left), top, bottom - top)
-      }
-    }
-    for (let at = count; at < this.used; at++) this.pool[at]!.style.display = 'none'
-    this.used = count
+    if (this.made?.scene !== scene || this.made.zoom !== view.z || this.made.language !== language) this.make(scene, view.z, language)
+    const left = Math.min(...scene.lanes.flatMap((lane) => lane.boxes.map((box) => box.x)), Infinity)
+    const x = Math.max(0, ((Number.isFinite(left) ? left : 0) - view.x) * view.z + size.width / 2)
+    this.host.style.transform = `translate(${x}px,${size.height / 2 - view.y * view.z}px)`
   }
 
   clear(): void {
     this.host.replaceChildren()
-    this.pool.length = 0
-    this.used = 0
+    this.made = undefined
   }
 
-  private put(at: number, name: string, left: number, top: number, height: number): void {
-    let head = this.pool[at]
-    if (!head) {
-      head = document.createElement('span')
-      head.className = 'g-lane'
-      this.pool.push(head)
-      this.host.append(head)
+  private make(scene: Scene, zoom: number, language: string): void {
+    this.made = { scene, zoom, language }
+    const heads: HTMLElement[] = []
+    for (const lane of scene.lanes) {
+      const name = inWords(lane.title, language)
+      for (const box of lane.boxes) {
+        const height = box.h * zoom
+        if (height < LOWEST) continue
+        const pieces = Math.ceil(height / HIGHEST)
+        for (let piece = 0; piece < pieces; piece++) {
+          const head = document.createElement('span')
+          head.className = 'g-lane'
+          head.style.cssText = `top:${box.y * zoom + (piece * height) / pieces}px;height:${height / pieces}px`
+          head.textContent = name
+          heads.push(head)
+        }
+      }
     }
-    if (head.textContent !== name) head.textContent = name
-    head.style.cssText = `translate:${Math.round(left)}px ${Math.round(top)}px;height:${Math.round(height)}px`
+    this.host.replaceChildren(...heads)
   }
 }

@@ -114,17 +114,20 @@ export function paintMap(context: CanvasRenderingContext2D, scene: Scene, look: 
   context.beginPath()
   for (const box of scene.cards) context.rect(box.x, box.y, box.w, box.h)
   context.fillStyle = look.colours.strong
+  // Faint, so that the dots are seen by their strength as well as by their colour.
+  context.globalAlpha = 0.5
   context.fill()
-  const round = Math.max(2.5 / scale, 30)
+  context.globalAlpha = 1
+  const round = Math.max(3 / scale, 30)
   scene.rows.forEach((row, index) => {
     if (!look.isProblem(row) || !row.state) return
     const box = scene.cards[index]!
     context.beginPath()
     context.arc(box.x + box.w / 2, box.y + box.h / 2, round, 0, Math.PI * 2)
-    context.fillStyle = look.forced ? 'CanvasText' : look.state(row.state, row.severity).bg
+    context.fillStyle = look.forced ? 'Highlight' : look.state(row.state, row.severity).bg
     context.fill()
     context.strokeStyle = look.colours.ink
-    context.lineWidth = 0.75 / scale
+    context.lineWidth = 1.25 / scale
     context.stroke()
   })
 }

@@ -84,7 +84,6 @@ export interface Scene {
 
 /** What a definition, a comparison or a snapshot adds to a picture. */
 export interface Extra {
-  titles?: Map<string, Words>
   laneTitles?: Map<string, Words>
   groupTitles?: Map<string, Words>
   /** Steps of the definition, by key. */
@@ -123,24 +122,20 @@ export function sceneOf(picture: Picture, extra: Extra = {}): Scene {
   order.forEach((index, position) => { place[index] = position })
   const rows = picture.nodes.map((node, index): Row => {
     const key = node.kind === 'group' ? node.id.slice(GROUP.length) : node.id
-    const defined = extra.steps?.get(node.id)
-    const named = node.kind === 'group' ? extra.groupTitles?.get(key) : extra.titles?.get(node.id) ?? defined?.title
     return {
       key,
       kind: node.kind,
-      title: named ?? { en: key, vi: key },
+      title: { en: key, vi: key },
       number: place[index]! + 1,
       seq: -1,
       skipped: false,
       critical: false,
       late: false,
-      milestone: defined?.milestone ?? false,
-      optional: defined?.optional ?? false,
-      executor: defined?.executor,
-      subWorkflow: defined?.subWorkflow,
+      milestone: false,
+      optional: false,
       lane: node.lane ?? undefined,
       group: node.group ?? (node.kind === 'group' ? key : undefined),
-      mark: marked(node.mark) ?? extra.marks?.get(node.id),
+      mark: marked(node.mark),
       states: node.kind === 'group' ? new Map() : undefined,
     }
   })
@@ -155,17 +150,17 @@ export function sceneOf(picture: Picture, extra: Extra = {}): Scene {
     coming[to]!.push(lines.length)
     lines.push({
       from, to, kind: edge.kind, points: edge.points as [number, number][], label: wordsOf(edge.label),
-      mark: marked(edge.mark) ?? extra.lineMarks?.get(`${edge.from} → ${edge.to}`), relations: edge.relations ?? 1,
+      mark: marked(edge.mark), relations: edge.relations ?? 1,
     })
   }
-  const strips = (told: Picture['lanes'], titles?: Map<string, Words>) => told.map((strip): Strip => ({
-    key: strip.key, title: titles?.get(strip.key) ?? { en: strip.key, vi: strip.key }, boxes: strip.boxes, collapsed: strip.collapsed ?? false,
+  const strips = (told: Picture['lanes']) => told.map((strip): Strip => ({
+    key: strip.key, title: { en: strip.key, vi: strip.key }, boxes: strip.boxes, collapsed: strip.collapsed ?? false,
   }))
   const scene: Scene = {
     digest: picture.digest, width: picture.width, height: picture.height, cards, rows,
     columns: picture.nodes.map((node) => node.rank), bands: picture.nodes.map((node) => node.band),
     lines, leaving, coming, at, byStep: new Map(), order, place,
-    lanes: strips(picture.lanes, extra.laneTitles), groups: strips(picture.groups, extra.groupTitles),
+    lanes: strips(picture.lanes), groups: strips(picture.groups),
     grid: gridOf(cards, picture.width), heard: new Set(),
   }
   for (const state of picture.states ?? []) {
@@ -178,7 +173,31 @@ export function sceneOf(picture: Picture, extra: Extra = {}): Scene {
       pic: state.pic, deadline: state.deadline,
     })
   }
-  return scene
+  return withExtra(scene, extra)
+}
+
+/** The same picture with what was learned since. Nothing lies elsewhere, and arrays that say nothing new are the same ones. */
+export function withExtra(scene: Scene, extra: Extra): Scene {
+  const rows = scene.rows.map((row): Row => {
+    const defined = row.kind === 'group' ? undefined : extra.steps?.get(row.key)
+    const named = row.kind === 'group' ? extra.groupTitles?.get(row.key) : row.stepId ? undefined : defined?.title
+    if (!defined && !named && !extra.marks?.has(row.key)) return row
+    return {
+      ...row,
+      title: named ?? row.title,
+      milestone: defined?.milestone ?? row.milestone,
+      optional: defined?.optional ?? row.optional,
+      executor: defined?.executor ?? row.executor,
+      subWorkflow: defined?.subWorkflow ?? row.subWorkflow,
+      mark: row.mark ?? extra.marks?.get(row.key),
+    }
+  })
+  const titled = (strips: Strip[], titles?: Map<string, Words>) => strips.map((strip) => ({ ...strip, title: titles?.get(strip.key) ?? strip.title }))
+  const { lineMarks } = extra
+  const lines = lineMarks?.size
+    ? scene.lines.map((line) => ({ ...line, mark: line.mark ?? lineMarks.get(`${scene.rows[line.from]!.key} → ${scene.rows[line.to]!.key}`) }))
+    : scene.lines
+  return { ...scene, rows, lines, lanes: titled(scene.lanes, extra.laneTitles), groups: titled(scene.groups, extra.groupTitles) }
 }
 
 /** The text in the reader's language, or in the other one. */

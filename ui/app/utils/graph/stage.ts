@@ -67,14 +67,11 @@ export class Stage {
   }
 
   show(scene: Scene, look: Look): void {
-    if (scene !== this.scene) {
-      this.cards.clear()
-      this.heads.clear()
-    }
-    const known = scene === this.scene
+    const before = this.scene
     this.scene = scene
     this.look = look
-    if (!known) this.lines.show(scene, this.emphasis)
+    if (scene.cards !== before?.cards) this.cards.clear()
+    if (scene.lines !== before?.lines) this.lines.show(scene, this.emphasis)
     this.refresh()
   }
 

@@ -42,7 +42,7 @@ for (const [name, signatures] of [['cut', 5], ['orchestrated', 13]]) {
 
   test(`${name}: a bit that fell over is found`, async () => {
     const whole = file(name)
-    for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 97)) {
+    for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 41)) {
       const flipped = whole.slice()
       flipped[at] ^= 1
       assert.equal((await verifyBundle(flipped)).ok, false, `byte ${at}`)
@@ -52,7 +52,8 @@ for (const [name, signatures] of [['cut', 5], ['orchestrated', 13]]) {
   test(`${name}: a value that was changed is found, although the file was sealed anew`, async () => {
     const whole = document(name)
     const places = []
-    for (const [table, held] of [['log', whole.log], ...Object.entries(whole.tables)]) {
+    const others = Object.keys(whole.tables).filter((table) => name === 'cut' || !Object.hasOwn(document('cut').tables, table))
+    for (const [table, held] of [['log', whole.log], ...others.map((table) => [table, whole.tables[table]])]) {
       held.columns.forEach((column, at) => places.push([table, held.rows[held.rows.length >> 1], at, column]))
     }
     for (const [table, row, at, column] of places) {
