@@ -20,6 +20,13 @@ function want() {
   })()
 }
 
+/** Until the colours are known: those of the page. As values, since what is drawn on a canvas knows no variables. */
+function pagePaint(): Paint {
+  const page = getComputedStyle(document.documentElement)
+  const of = (name: string) => page.getPropertyValue(name).trim()
+  return { bg: of('--surface'), fg: of('--ink'), border: of('--line-strong') }
+}
+
 export function useTokens() {
   const { language, theme } = usePreferences()
   const { me } = useMe()
@@ -39,8 +46,7 @@ export function useTokens() {
     },
     /** The paint of a state in the theme that is on. */
     paint(machine: string, state: string): Paint {
-      const found = token(machine, state)
-      return found?.palette?.[theme.value] ?? fallbackPaint(found?.colour, theme.value)
+      return token(machine, state)?.palette[theme.value] ?? pagePaint()
     },
   }
 }
