@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build ui demo walk test check bench bench-queue test-soak docs api
+.PHONY: help setup build ui demo walk test test-ui check bench bench-queue test-soak docs api
 
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
@@ -14,14 +14,14 @@ help: ## what there is to run
 setup: ## install what is missing, or say exactly what to install
 	@bin/setup
 
-build: setup ## build the command line
+build: setup ui ## build the command line
 	@echo "building chancery (the first build takes a few minutes)"
 	cargo build -p chancery-cli
 
 ui: ## make the files of the UI, which the server carries inside itself
 	@bin/ui
 
-demo: ui build ## a populated system in the browser, made by really running the flows; Ctrl-C ends it
+demo: build ## a populated system in the browser, made by really running the flows; Ctrl-C ends it
 	@echo "making and showing the demo in $(DEMO_HOME)"
 	export CHANCERY_HOME="$(DEMO_HOME)"
 	unset DATABASE_URL CHANCERY_PRINCIPAL
@@ -38,15 +38,21 @@ walk: build ## a guided walk by command, from an empty data directory to a verif
 	echo
 	echo "to go on with this data: export CHANCERY_HOME=$(DEMO_HOME) PATH=\"$$PWD/target/debug:\$$PATH\""
 
-test: setup ## every test, with a seeded slice of the long ones
+test: setup ui ## every test, with a seeded slice of the long ones
 	@echo "building the tests (the first build takes a few minutes)"
 	cargo build --workspace --all-targets
 	echo "running the tests against a private PostgreSQL"
 	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
 	cargo nextest run --workspace --no-fail-fast
 
-check: setup ## format, lints, documentation, licences
+test-ui: build ## the ten core tasks, accessibility and pictures in a real browser, against a real server
+	@bin/browser-tools
+	node ui/tests/browser/run.mjs
+
+check: setup ui ## format, lints, documentation, words and types of the UI, licences
 	@echo "checking format, lints and documentation"
+	npm --prefix ui run --silent check
+	npm --prefix ui run --silent typecheck
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet

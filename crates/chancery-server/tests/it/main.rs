@@ -11,6 +11,7 @@ mod headlines;
 mod leases;
 mod matrix;
 mod oidc;
+mod pages;
 mod person;
 mod probes;
 mod routes_a;

@@ -41,7 +41,7 @@ fn whose(route: &str) -> Option<Owner> {
         | "entries" | "entry" | "orchestrator_runs" | "orchestrator_run" | "list_workflows" | "show_workflow" | "workflow_graph" | "list_changes"
         | "show_change" | "change_diff" | "change_graph" | "list_proposals" | "show_proposal" | "list_workflow_runs" | "show_workflow_run"
         | "workflow_run_snapshot" | "workflow_run_graph" | "workflow_run_rollup" | "workflow_run_downstream" | "search" | "words" | "state_tokens"
-        | "events" | "show_queue" | "show_job" | "list_dead_letters" | "show_dead_letter" | "show_replay" | "list_workers" | "show_lag" | "metrics"
+        | "events" | "headline" | "show_queue" | "show_job" | "list_dead_letters" | "show_dead_letter" | "show_replay" | "list_workers" | "show_lag" | "metrics"
         | "list_families" | "list_permits" | "show_permit" | "summary_list" | "summary"
         // New things, which are of who makes them.
         | "start_run" | "add_document" | "put_kb_document" | "sign_kb_document" | "request_approval" | "mark" | "propose_change" | "propose"
