@@ -49,11 +49,13 @@ begin
            else '/entries/' || internal.prefixed('ent', v_id) || '#act' end);
   end if;
   if p_page = 'orchestrator' then
-    select count(*) filter (where not d.is_terminal) as open, count(*) filter (where starts_with(r.state_code, 'awaiting_')) as asks,
-           count(*) filter (where d.semantic_class = 'red' or starts_with(r.state_code, 'stopped_')) as failed,
-           (array_agg(r.run_id order by d.semantic_class = 'red' or starts_with(r.state_code, 'stopped_') desc, starts_with(r.state_code, 'awaiting_') desc, r.created_at)
-             filter (where not d.is_terminal))[1] as first into v_found
-      from orchestrator.run r join fsm.state_def d using (state_machine_id, state_code);
+    -- What failed is over; for a day it is still news.
+    select count(*) filter (where not x.over) as open, count(*) filter (where x.asks) as asks, count(*) filter (where x.failed) as failed,
+           (array_agg(x.run_id order by x.failed desc, x.asks desc, x.created_at))[1] as first into v_found
+      from (select r.run_id, r.created_at, d.is_terminal as over, starts_with(r.state_code, 'awaiting_') as asks,
+                   starts_with(r.state_code, 'stopped_') or d.semantic_class = 'red' as failed
+              from orchestrator.run r join fsm.state_def d using (state_machine_id, state_code)
+             where not d.is_terminal or d.semantic_class = 'red' and r.last_transition_at > internal.now() - interval '1 day') x;
     return governance.say(
       p_locale, case when v_found.failed > 0 then 'bad' when v_found.asks > 0 then 'warn' when v_found.open > 0 then 'good' else 'plain' end,
       governance.counted('headline.orchestrator', v_found.open, p_locale)

@@ -15,6 +15,7 @@ declare
   v_tone text;
   v_sentence text;
   v_held bigint;
+  v_hidden text[];
 begin
   perform identity.require_permission(p_reader, 'workflow.read');
   if p_page = 'runs' then
@@ -54,8 +55,8 @@ begin
       return governance.say(p_locale, case v_run.colour when 'green' then 'good' else 'plain' end,
         governance.words('headline.run.' || case v_run.colour when 'green' then 'well' else 'begun' end, p_locale, jsonb_build_object('workflow', v_run.workflow)) || ' ' || v_sentence);
     end if;
-    select count(*) into v_held from workflow.fn_workflow_downstream(v_id) d
-      join workflow.step_run s on s.step_run_id = d.step_run_id where s.step_key <> all (workflow.hidden_of_run(v_id, p_reader));
+    v_hidden := workflow.hidden_of_run(v_id, p_reader);
+    select count(*) into v_held from workflow.fn_workflow_downstream(v_id) d join workflow.step_run s on s.step_run_id = d.step_run_id where s.step_key <> all (v_hidden);
     return governance.say(
       p_locale, case v_run.colour when 'red' then 'bad' else 'warn' end,
       governance.words('headline.run.' || v_run.colour, p_locale, jsonb_build_object(

@@ -203,7 +203,7 @@ async fn a_run_names_the_step_that_decides() {
     act(&sam, &path, "s1", json!({ "call": "step_claim", "actor_class": "pic_human" })).await;
     act(&sam, &path, "s2", block).await;
     let (en, vi, next) = both(scene, alice, "run", &run).await;
-    assert!(en.starts_with("Held up by a step that you do not see (blocked"), "{en}");
+    assert!(en.starts_with("Red because of a step that you do not see (blocked"), "{en}");
     assert!(!format!("{en}{vi}{next}").contains("seal") && !vi.contains("dấu"), "{en} {vi}");
     assert!(next["to"].is_null(), "{next}");
     let (_, vi, next) = both(scene, sid, "run", &run).await;
