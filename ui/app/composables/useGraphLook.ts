@@ -17,7 +17,9 @@ export function useGraphLook() {
   const t = useT()
   const { language, theme } = usePreferences()
   const tokens = useTokens()
-  const { absolute, number } = useWhen()
+  const { number } = useWhen()
+  // Short, since a card has one line for it; the panel tells the whole.
+  const day = computed(() => new Intl.DateTimeFormat(language.value === 'vi' ? 'vi-VN' : 'en-GB', { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' }))
   const forcedColours = matchMedia('(forced-colors: active)')
   const forced = ref(forcedColours.matches)
   const colours = shallowRef(pageColours(forced.value))
@@ -70,7 +72,7 @@ export function useGraphLook() {
       kind: (row) => (row.subWorkflow ? t('graph.kind.sub_workflow_of', { name: row.subWorkflow }) : t(`graph.kind.${row.kind}`)),
       relation: (kind) => (kind === 'trigger' || kind === 'sub_workflow' ? '' : t(`graph.relation.${kind}`)),
       marked: (mark) => t(`graph.mark.${mark}`),
-      deadline: (at) => t('graph.until', { at: absolute(at) }),
+      deadline: (at) => t('graph.until', { at: day.value.format(new Date(at)) }),
       flag: (name) => t(`graph.flag.${name}`),
       steps: (count) => t('graph.steps', { n: count, number: number(count) }),
       more: (count) => t('graph.more', { number: number(count) }),

@@ -2,11 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { folded, matching } from '../../app/utils/graph/fold.ts'
 import { gridOf, within } from '../../app/utils/graph/grid.ts'
+import { middleOf, styleOf, wayOf } from '../../app/utils/graph/lines.ts'
 import { stepsBack } from '../../app/utils/graph/look.ts'
 import { outlineOf } from '../../app/utils/graph/outline.ts'
 import { counted, patchMove, patchSteps } from '../../app/utils/graph/patch.ts'
-import { inWords, sceneOf, type Picture, type SnapshotStep } from '../../app/utils/graph/scene.ts'
-import { bounded, centredOn, clampedZoom, contains, fitted, levelOf, revealing, shown, toPicture, toWindow, zoomedAt } from '../../app/utils/graph/viewport.ts'
+import { inWords, sceneOf, withExtra, type Picture, type SnapshotStep } from '../../app/utils/graph/scene.ts'
+import { bounded, centredOn, clampedZoom, contains, fitted, levelOf, revealing, settled, shown, toPicture, toWindow, zoomedAt } from '../../app/utils/graph/viewport.ts'
 import { beside, following, predecessors, successors } from '../../app/utils/graph/walk.ts'
 
 /** draft → (check, translate) → sign, the last two in another lane. */
@@ -74,6 +75,35 @@ test('a card is brought into the part of the window that no panel covers', () =>
   assert.ok(left.x >= 0 && left.x + 160 <= 580 && left.y >= 0 && left.y + 72 <= 600)
   assert.deepEqual(revealing(view, size, card, 420), view, 'nothing moves when it is in sight')
   assert.equal(toWindow(centredOn(card, 1, 420), size, card.x + 80, 0).x, 290)
+})
+
+test('it opens beside no empty paper', () => {
+  const size = { width: 1000, height: 600 }
+  const large = { width: 20_000, height: 9000 }
+  assert.deepEqual(settled({ x: 0, y: 9000, z: 1 }, large, size), { x: 476, y: 9000 - 276, z: 1 })
+  assert.deepEqual(settled({ x: 0, y: 0, z: 1 }, { width: 500, height: 300 }, size), { x: 250, y: 150, z: 1 })
+})
+
+test('a line is drawn by what is brought to the fore, and a change of it before all', () => {
+  const scene = sceneOf(picture(), { lineMarks: new Map([['check → sign', 'changed']]) })
+  const styles = (emphasis: Parameters<typeof styleOf>[2]) => scene.lines.map((line) => styleOf(scene, line, emphasis))
+  assert.deepEqual(styles({ critical: false }), ['plain', 'plain', 'changed', 'plain'])
+  assert.deepEqual(styles({ critical: true }), ['back', 'back', 'changed', 'back'])
+  assert.deepEqual(styles({ critical: false, tainted: new Set([3]) }), ['back', 'back', 'changed', 'tainted'])
+  scene.rows[1]!.critical = true
+  assert.equal(styles({ critical: true })[0], 'critical')
+  assert.equal(wayOf([[1, 2], [3, 2]]), 'M1 2L3 2')
+  assert.deepEqual(middleOf([[0, 0], [10, 0], [10, 100], [12, 100]]), [10, 50])
+})
+
+test('words that come later move nothing', () => {
+  const scene = sceneOf(picture())
+  const later = withExtra(scene, { steps: new Map([['sign', { subWorkflow: 'signing', milestone: true, title: { en: 'Other' } }]]), laneTitles: new Map([['law', { vi: 'Pháp chế' }]]) })
+  assert.equal(later.cards, scene.cards)
+  assert.equal(later.lines, scene.lines)
+  assert.equal(later.rows[3]!.subWorkflow, 'signing')
+  assert.equal(inWords(later.rows[3]!.title, 'en'), 'The sign', 'a run knows its titles itself')
+  assert.equal(inWords(later.lanes[1]!.title, 'en'), 'Pháp chế', 'the other language is better than none')
 })
 
 test('one event changes one row and tells of it alone', () => {

@@ -15,8 +15,10 @@ export class Heads {
     this.host = host
   }
 
-  place(scene: Scene, view: Viewport, size: Size, language: string): void {
-    if (this.made?.scene !== scene || this.made.zoom !== view.z || this.made.language !== language) this.make(scene, view.z, language)
+  place(scene: Scene, view: Viewport, size: Size, language: string, zooming: boolean): void {
+    this.host.style.visibility = zooming ? 'hidden' : ''
+    if (zooming) return
+    if (this.made?.scene.lanes !== scene.lanes || this.made.zoom !== view.z || this.made.language !== language) this.make(scene, view.z, language)
     const left = Math.min(...scene.lanes.flatMap((lane) => lane.boxes.map((box) => box.x)), Infinity)
     const x = Math.max(0, ((Number.isFinite(left) ? left : 0) - view.x) * view.z + size.width / 2)
     this.host.style.transform = `translate(${x}px,${size.height / 2 - view.y * view.z}px)`

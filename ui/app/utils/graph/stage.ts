@@ -54,7 +54,7 @@ export class Stage {
   private later?: ReturnType<typeof setTimeout>
   private flight = 0
   private dirty = true
-  private sharp = 1
+  private sharp?: number
   /** New cards are put in before the window is nearer to the edge of what is mounted than this. */
   private slack = 0.2
 
@@ -181,13 +181,19 @@ export class Stage {
   private settle(): void {
     const { world } = this.parts
     if (this.sharp !== this.view.z) {
-      this.sharp = this.view.z
+      this.sharpen()
       this.dirty = true
       world.style.willChange = 'auto'
       requestAnimationFrame(() => requestAnimationFrame(() => { world.style.willChange = 'transform' }))
     }
     this.ask()
     this.parts.moved(this.view, this.level)
+  }
+
+  /** Letters and lines are made for this zoom. While one zooms they only grow and shrink with the world, which costs nothing. */
+  private sharpen(): void {
+    this.sharp = this.view.z
+    this.parts.world.style.setProperty('--z', String(this.view.z))
   }
 
   private ask(): void {
@@ -209,10 +215,10 @@ export class Stage {
       this.dirty = true
     }
     world.style.transform = `translate(${size.width / 2 - view.x * view.z}px,${size.height / 2 - view.y * view.z}px) scale(${view.z})`
-    if (world.style.getPropertyValue('--z') !== String(view.z)) world.style.setProperty('--z', String(view.z))
+    if (other || this.sharp === undefined) this.sharpen()
     this.drawCanvas(scene, look)
     this.putCards(scene)
-    this.heads.place(scene, view, size, look.language)
+    this.heads.place(scene, view, size, look.language, this.sharp !== view.z)
     const now = performance.now()
     if (now - this.told > 90) {
       this.told = now

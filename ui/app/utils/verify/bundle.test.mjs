@@ -1,4 +1,6 @@
 // Real files of `chancery audit export` fit; with one character changed anywhere in them, they do not.
+// The files: an entry that was cut, the same verified once more, one that was given up after its cut, a run of the orchestrator to its end, and one
+// that was stopped, resumed and voided.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -32,14 +34,18 @@ function stamp(table, name, row, outside = []) {
   row[place] = createHash('sha256').update(`chancery.row.v1,${name},${lengths.join(',')}:${values.map((value) => value ?? '').join('')}`).digest('hex')
 }
 
-for (const [name, signatures] of [['cut', 5], ['orchestrated', 13]]) {
+const signatures = { cut: 5, orchestrated: 13, again: 9, abandoned: 8, voided: 16 }
+
+for (const name of Object.keys(signatures)) {
   test(`${name}: everything fits`, async () => {
     const verdict = await verifyBundle(file(name))
     assert.deepEqual(verdict.mismatches, [])
     assert.equal(verdict.good, verdict.links.length)
-    assert.deepEqual(verdict.signatures, { good: signatures, all: signatures })
+    assert.deepEqual(verdict.signatures, { good: signatures[name], all: signatures[name] })
   })
+}
 
+for (const name of ['cut', 'orchestrated']) {
   test(`${name}: a bit that fell over is found`, async () => {
     const whole = file(name)
     for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 41)) {
@@ -56,7 +62,8 @@ for (const [name, signatures] of [['cut', 5], ['orchestrated', 13]]) {
     for (const [table, held] of [['log', whole.log], ...others.map((table) => [table, whole.tables[table]])]) {
       held.columns.forEach((column, at) => places.push([table, held.rows[held.rows.length >> 1], at, column]))
     }
-    for (const [table, row, at, column] of places) {
+    // Every other one of the longer file: it takes a while.
+    for (const [table, row, at, column] of places.filter((_, place) => name === 'cut' || place % 2 === 0)) {
       const before = row[at]
       row[at] = changed(before)
       const verdict = await verifyBundle(sealed(whole))
