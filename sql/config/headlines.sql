@@ -196,7 +196,7 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.audit.quiet', 'The log is open to you; nothing moved within a day.', 'Bạn được xem toàn bộ nhật ký; một ngày qua không có gì chuyển.'),
   ('headline.audit.own', 'You see what you did yourself, and can verify a bundle.', 'Bạn xem được việc của chính mình và kiểm chứng được một gói.'),
   ('headline.keys.none', 'You have no key: you can read, and sign nothing.', 'Bạn chưa có khóa: xem được nhưng không ký được.'),
-  ('headline.keys.one', '1 key signs for you.', '1 khóa ký thay bạn.'), ('headline.keys.some', '{n} keys sign for you.', '{n} khóa ký thay bạn.'),
+  ('headline.keys.one', 'You sign with 1 key.', 'Bạn có 1 khóa để ký.'), ('headline.keys.some', 'You have {n} keys to sign with.', 'Bạn có {n} khóa để ký.'),
   ('headline.keys.asked.one', '1 waits to be accepted by the operator.', '1 khóa chờ người vận hành chấp nhận.'),
   ('headline.keys.asked.some', '{n} wait to be accepted by the operator.', '{n} khóa chờ người vận hành chấp nhận.')
   ) x (key, en, vi), (values ('en'), ('vi')) l (locale)
