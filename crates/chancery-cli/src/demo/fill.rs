@@ -200,6 +200,11 @@ impl<'a> Fill<'a> {
         self.cut_one_to_the_end().await?;
         self.cut_by_hand().await?;
         self.say("documents: one through both gates, one at the first, one cut by hand, one to be reviewed")?;
+        self.work_on_the_building().await?;
+        self.say("a building permit: one step blocked, one overdue, one waiting")?;
+        self.work_on_the_archive().await?;
+        self.let_jobs_die().await?;
+        self.say("five dead letters, one of them a step")?;
         self.write_pages().await?;
         self.protect_tables().await?;
         self.propose_a_change().await?;
