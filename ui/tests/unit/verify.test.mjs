@@ -5,12 +5,12 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { readPins, verifyBundle } from './bundle.ts'
-import { canonical } from './bytes.ts'
-import { machines } from './machines.mjs'
-import kept from './machines.json' with { type: 'json' }
+import { readPins, verifyBundle } from '../../app/utils/verify/bundle.ts'
+import { canonical } from '../../app/utils/verify/bytes.ts'
+import { machines } from '../../app/utils/verify/machines.mjs'
+import kept from '../../app/utils/verify/machines.json' with { type: 'json' }
 
-const file = (name) => new Uint8Array(readFileSync(new URL(`fixtures/${name}.bundle`, import.meta.url)))
+const file = (name) => new Uint8Array(readFileSync(new URL(`bundles/${name}.bundle`, import.meta.url)))
 const document = (name) => JSON.parse(new TextDecoder().decode(file(name)).split('\n')[0])
 
 /** The file of a document, with a seal that fits: who changes a bundle can do that as well. */
