@@ -21,6 +21,7 @@ export default defineNuxtConfig({
   css: ['~/assets/css/fonts.css', '~/assets/css/tokens.css', '~/assets/css/base.css'],
   icon: {
     provider: 'none',
+    fallbackToApi: false,
     mode: 'svg',
     clientBundle: { scan: { globInclude: ['app/**/*.{vue,ts}'], globExclude: ['node_modules', '.nuxt', '.output'] }, sizeLimitKb: 512 },
   },
@@ -41,6 +42,25 @@ export default defineNuxtConfig({
   vite: {
     define: { __VUE_I18N_FULL_INSTALL__: 'false', __VUE_I18N_LEGACY_API__: 'false', __INTLIFY_PROD_DEVTOOLS__: 'false' },
     server: { proxy: { '/v1': passOn, '/docs': passOn, '/metrics': passOn } },
+    // A cold page asks for a dozen files and not for a hundred: one sheet of styles, one piece for what all pages share, one for each area.
+    build: {
+      cssCodeSplit: false,
+      rolldownOptions: {
+        output: {
+          codeSplitting: {
+            groups: [
+              { name: 'vendor', test: /node_modules[\\/](?!(uplot|yaml|mermaid)[\\/])/, priority: 30 },
+              { name: 'shell', test: /app[\\/](components[\\/](base|shell)|composables|utils[\\/][\w-]+\.ts|layouts|plugins|middleware)/, priority: 20 },
+              { name: 'words', test: /[\\/]i18n[\\/](en|vi)[\\/]/, priority: 20 },
+              { name: 'graph', test: /app[\\/](components|utils)[\\/]graph/, priority: 10 },
+              { name: 'gov', test: /app[\\/](components|utils)[\\/]gov/, priority: 10 },
+              { name: 'flows', test: /app[\\/](components|utils)[\\/]flows/, priority: 10 },
+              { name: 'rooms', test: /app[\\/](components[\\/]rooms|utils[\\/](rooms|verify))/, priority: 10 },
+            ],
+          },
+        },
+      },
+    },
     optimizeDeps: { include: ['vue-i18n', 'openapi-fetch', 'uplot', '@tanstack/vue-virtual'] },
   },
   nitro: { preset: 'static', prerender: { routes: ['/'], crawlLinks: false } },

@@ -1,5 +1,5 @@
 // Whether both languages say everything: the same keys with the same parameters in en and vi, every key that a page uses,
-// and no text in a template that did not come from a catalogue, attributes for screen readers among them.
+// and no text in a template that did not come from a catalogue, attributes for screen readers among them. Icons have to be there, too.
 import { readFileSync, readdirSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -60,6 +60,9 @@ function files(folder, into = []) {
   return into
 }
 
+const icons = JSON.parse(readFileSync(join(root, 'node_modules/@iconify-json/lucide/icons.json'), 'utf8'))
+const isIcon = (name) => name in icons.icons || name in (icons.aliases ?? {})
+
 const areas = new Set([...en.keys()].map((key) => key.split('.')[0]))
 const isKey = (key) => en.has(key)
 const beginsKeys = (start) => [...en.keys()].some((key) => key.startsWith(start))
@@ -72,6 +75,7 @@ for (const path of files(join(root, 'app'))) {
   for (const found of source.matchAll(/\bt\(\s*`([a-z][\w.]*)\$\{/g)) {
     if (areas.has(found[1].split('.')[0]) && !beginsKeys(found[1])) fail(`${where(lineOf(found.index))} uses keys beginning with ${found[1]}, which no catalogue has`)
   }
+  for (const found of source.matchAll(/lucide:([a-z0-9-]+)/g)) if (!isIcon(found[1])) fail(`${where(lineOf(found.index))} uses the icon ${found[1]}, which there is not`)
   if (!path.endsWith('.vue')) continue
   const { descriptor, errors } = parseSfc(source, { filename: path })
   for (const error of errors) fail(`${where(1)} ${error.message}`)

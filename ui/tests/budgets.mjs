@@ -117,10 +117,12 @@ async function opened(path, ready) {
   const page = await context.newPage()
   const session = await context.newCDPSession(page)
   await session.send('Performance.enable')
+  await browser.startTracing(page, TRACED)
   await page.goto(path, { waitUntil: 'load' })
-  await page.waitForSelector(ready, { timeout: 30_000 })
+  await page.waitForSelector(ready, { timeout: 60_000 })
+  const { work } = await worked()
   await page.waitForTimeout(1200)
-  return { page, session }
+  return { page, session, work }
 }
 async function metrics(session) {
   const { metrics: all } = await session.send('Performance.getMetrics')
@@ -131,11 +133,23 @@ async function heap(session) {
   return (await metrics(session)).JSHeapUsedSize / 1e6
 }
 
+const TRACED = { categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'] }
+/** Tasks of the page since tracing began: milliseconds of the processor, and how many took more than 50 of them. */
+async function worked() {
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString())
+  const main = new Set(traceEvents.filter((one) => one.name === 'thread_name' && one.args.name === 'CrRendererMain').map((one) => `${one.pid} ${one.tid}`))
+  const tasks = traceEvents.filter((one) => one.ph === 'X' && one.name === 'RunTask' && one.tdur !== undefined && main.has(`${one.pid} ${one.tid}`))
+  if (tasks.length === 0) throw new Error('the trace has no tasks of the page: nothing was measured')
+  const sum = (name) => tasks.reduce((all, one) => all + one[name], 0) / 1000
+  share = Math.min(share, sum('tdur') / Math.max(sum('dur'), 1))
+  return { work: sum('tdur'), long: tasks.filter((one) => one.tdur > 50_000).length }
+}
+
 /** Frames and work while a hand drags for a while. */
 async function drag({ page }, box) {
   const middle = { x: box.x + box.width / 2, y: box.y + box.height / 2 }
   await page.mouse.move(middle.x, middle.y)
-  await browser.startTracing(page, { categories: ['devtools.timeline', 'disabled-by-default-devtools.timeline'] })
+  await browser.startTracing(page, TRACED)
   const deltas = page.evaluate(() => window.frames_())
   await page.mouse.down()
   for (let step = 0; step < 150; step++) {
@@ -145,13 +159,8 @@ async function drag({ page }, box) {
   await page.mouse.up()
   await page.evaluate(() => window.stopFrames())
   const frames = (await deltas).slice(2)
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString())
-  const main = new Set(traceEvents.filter((one) => one.name === 'thread_name' && one.args.name === 'CrRendererMain').map((one) => `${one.pid} ${one.tid}`))
-  const tasks = traceEvents.filter((one) => one.ph === 'X' && one.name === 'RunTask' && one.tdur !== undefined && main.has(`${one.pid} ${one.tid}`))
-  if (tasks.length === 0) throw new Error('the trace has no tasks of the page: nothing was measured')
-  const sum = (name) => tasks.reduce((all, one) => all + one[name], 0) / 1000
-  share = Math.min(share, sum('tdur') / Math.max(sum('dur'), 1))
-  return { p95: percentile(frames, 0.95), work: sum('tdur') / frames.length, long: tasks.filter((one) => one.tdur > 50_000).length }
+  const { work, long } = await worked()
+  return { p95: percentile(frames, 0.95), work: work / frames.length, long }
 }
 const elements = (page) => page.evaluate(() => document.querySelectorAll('*').length)
 const boxOf = (page) => page.locator('[role=application]').boundingBox()
@@ -185,12 +194,13 @@ async function answers(run, name, most) {
 
 async function picture(run, name, most) {
   const at = await opened(`/runs/${run}`, '.g-card')
-  const { page, session } = at
+  const { page, session, work } = at
   const shown = await page.evaluate(() => ({
     first: window.firstCard,
     told: Math.max(...performance.getEntriesByType('resource').filter((one) => /\/(graph|rollup|state-tokens)(\?|$)/.test(one.name)).map((one) => one.responseEnd)),
   }))
   row(`${name}: page opens, cold`, shown.first, most.open, 'ms', true)
+  row(`${name}: page opens, work`, work, most.open, 'ms')
   row(`${name}: first card after the data`, Math.max(0, shown.first - shown.told), most.first, 'ms', true)
   row(`${name}: heap`, await heap(session), most.heap, 'MB')
   row(`${name}: elements, near`, await elements(page), 3000, '')
@@ -283,5 +293,7 @@ for (const one of rows) {
   console.log(`${one.what.padEnd(wide)}  ${shown(one.figure).padStart(8)} ${one.unit.padEnd(2)}  ${budget.padStart(9)}  ${one.verdict}`)
 }
 const over = rows.filter((one) => one.verdict === 'OVER')
-console.log(`${over.length === 0 ? 'all within their budgets' : `${over.length} over`}; the browser got ${Math.round(share * 100)} % of a processor`)
+const unjudged = rows.filter((one) => one.verdict.startsWith('busy'))
+const verdict = over.length > 0 ? `${over.length} over` : unjudged.length > 0 ? 'none over' : 'all within their budgets'
+console.log(`${verdict}${unjudged.length > 0 ? `; ${unjudged.length} by the clock not judged, since the machine was busy: the browser got ${Math.round(share * 100)} % of a processor` : ''}`)
 process.exit(over.length === 0 ? 0 : 1)

@@ -58,7 +58,8 @@ export class Person {
   async makeKey() {
     await this.go('/keys')
     await this.press(this.page.getByRole('button', { name: this.word('shell.own.make') }))
-    await this.page.getByText(this.word('shell.own.here')).first().waitFor()
+    // The demo accepts it as an operator would, and the page asks now and then.
+    await this.page.getByText(this.word('shell.own.here')).first().waitFor({ timeout: 2 * PATIENCE })
   }
 
   /** Opens a page and waits until it knows what it shows. */
@@ -114,7 +115,7 @@ export class Person {
 
   /** Walks there with Tab, as somebody does who has no mouse. */
   async reach(target) {
-    const there = () => target.evaluate((element) => element === document.activeElement).catch(() => false)
+    const there = () => target.evaluate((element) => element === document.activeElement, undefined, { timeout: 1000 }).catch(() => false)
     for (let tabs = 0; tabs < MOST_TABS; tabs++) {
       if (await there()) return
       await this.page.keyboard.press('Tab')
@@ -122,14 +123,25 @@ export class Person {
     throw new Error(`no way by Tab to ${target}`)
   }
 
-  /** Reads what is to be signed, and signs it; some things are signed in several rounds. */
-  async sign() {
-    const sheet = this.page.locator('[data-sign]')
+  /** Reads what is to be signed and signs it, until what it leads to is there; some things are signed in several rounds. */
+  async sign(until) {
+    const sheet = this.page.locator('[data-sign]:not([aria-disabled=true])')
     await sheet.waitFor()
-    do {
+    for (let round = 0; round < 5; round++) {
       await this.press(sheet)
-      await this.page.waitForFunction(() => !document.querySelector('[data-sign][aria-busy=true]'))
-    } while (await sheet.waitFor({ timeout: 1500 }).then(() => true, () => false))
+      await sheet.waitFor({ state: 'detached' })
+      await sheet.or(until).first().waitFor()
+      if (await sheet.count() === 0) return
+    }
+    throw new Error('it is asked for more and more signatures')
+  }
+
+  /** What a state is called in the reader's language, as the server says it. */
+  async label(machine, state) {
+    this.tokens ??= await (await this.context.request.get('/v1/state-tokens')).json()
+    const token = Object.values(this.tokens).flat().find((one) => one.machine === machine && one.state === state)
+    if (!token) throw new Error(`there is no token of ${machine} ${state}`)
+    return token.label[this.language]
   }
 
   /** A state that stands on the page in words, beside its silhouette. */

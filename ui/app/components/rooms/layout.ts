@@ -1,5 +1,5 @@
 // Places the states of a machine in columns by their distance from the first one: enough for a picture of a few dozen states.
-import type { Definition } from './machine'
+import type { Definition } from './machine.ts'
 
 export interface Placed {
   code: string

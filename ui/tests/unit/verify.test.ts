@@ -5,36 +5,39 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { readPins, verifyBundle } from './bundle.ts'
-import { canonical } from './bytes.ts'
-import { machines } from './machines.mjs'
-import kept from './machines.json' with { type: 'json' }
+import { readPins, verifyBundle } from '../../app/utils/verify/bundle.ts'
+import { type Json, canonical } from '../../app/utils/verify/bytes.ts'
+import { machines } from '../../app/utils/verify/machines.mjs'
+import kept from '../../app/utils/verify/machines.json' with { type: 'json' }
 
-const file = (name) => new Uint8Array(readFileSync(new URL(`fixtures/${name}.bundle`, import.meta.url)))
-const document = (name) => JSON.parse(new TextDecoder().decode(file(name)).split('\n')[0])
+type Value = string | null
+interface Held { columns: string[]; rows: Value[][] }
+interface Document { log: Held; tables: Record<string, Held> }
+
+const file = (name: string) => new Uint8Array(readFileSync(new URL(`bundles/${name}.bundle`, import.meta.url)))
+const document = (name: string) => JSON.parse(new TextDecoder().decode(file(name)).split('\n')[0] ?? '') as Document
 
 /** The file of a document, with a seal that fits: who changes a bundle can do that as well. */
-function sealed(value) {
-  const line = `${canonical(value)}\n`
+function sealed(value: Document) {
+  const line = `${canonical(value as unknown as Json)}\n`
   return new TextEncoder().encode(`${line}sha256:${createHash('sha256').update(line).digest('hex')}\n`)
 }
 
-function changed(value) {
-  if (value === null) return 'x'
-  if (value === '') return 'x'
-  const last = value.at(-1)
+function changed(value: Value) {
+  const last = value?.at(-1)
+  if (value === null || last === undefined) return 'x'
   return value.slice(0, -1) + (last === '0' ? '1' : last === 'a' ? 'b' : /[0-9]/.test(last) ? '0' : 'a')
 }
 
 /** Gives a row the digest that fits its columns, as somebody with the source code could. */
-function stamp(table, name, row, outside = []) {
+function stamp(table: Held, name: string, row: Value[], outside: string[]) {
   const place = table.columns.indexOf('row_digest')
-  const values = table.columns.map((column, at) => [column, row[at]]).filter(([column]) => column !== 'row_digest' && !outside.includes(column)).map(([, value]) => value)
+  const values = table.columns.map((column, at) => ({ column, value: row[at] ?? null })).filter(({ column }) => column !== 'row_digest' && !outside.includes(column)).map(({ value }) => value)
   const lengths = values.map((value) => (value === null ? -1 : Buffer.byteLength(value)))
   row[place] = createHash('sha256').update(`chancery.row.v1,${name},${lengths.join(',')}:${values.map((value) => value ?? '').join('')}`).digest('hex')
 }
 
-const signatures = { cut: 5, orchestrated: 13, again: 9, abandoned: 8, voided: 16 }
+const signatures: Record<string, number> = { cut: 5, orchestrated: 13, again: 9, abandoned: 8, voided: 16 }
 
 for (const name of Object.keys(signatures)) {
   test(`${name}: everything fits`, async () => {
@@ -50,21 +53,22 @@ for (const name of ['cut', 'orchestrated']) {
     const whole = file(name)
     for (let at = 0; at < whole.length; at += Math.ceil(whole.length / 41)) {
       const flipped = whole.slice()
-      flipped[at] ^= 1
+      flipped[at] = (flipped[at] ?? 0) ^ 1
       assert.equal((await verifyBundle(flipped)).ok, false, `byte ${at}`)
     }
   })
 
   test(`${name}: a value that was changed is found, although the file was sealed anew`, async () => {
     const whole = document(name)
-    const places = []
+    const places: { table: string; row: Value[]; at: number; column: string }[] = []
     const others = Object.keys(whole.tables).filter((table) => name === 'cut' || !Object.hasOwn(document('cut').tables, table))
-    for (const [table, held] of [['log', whole.log], ...others.map((table) => [table, whole.tables[table]])]) {
-      held.columns.forEach((column, at) => places.push([table, held.rows[held.rows.length >> 1], at, column]))
+    for (const [table, held] of [['log', whole.log], ...others.map((table) => [table, whole.tables[table]])] as [string, Held][]) {
+      const row = held.rows[held.rows.length >> 1]
+      if (row) held.columns.forEach((column, at) => places.push({ table, row, at, column }))
     }
     // Every other one of the longer file: it takes a while.
-    for (const [table, row, at, column] of places.filter((_, place) => name === 'cut' || place % 2 === 0)) {
-      const before = row[at]
+    for (const { table, row, at, column } of places.filter((_, place) => name === 'cut' || place % 2 === 0)) {
+      const before = row[at] ?? null
       row[at] = changed(before)
       const verdict = await verifyBundle(sealed(whole))
       row[at] = before
@@ -77,6 +81,7 @@ for (const name of ['cut', 'orchestrated']) {
     const whole = document(name)
     for (const [table, held] of Object.entries(whole.tables)) {
       const row = held.rows.pop()
+      assert.ok(row)
       assert.equal((await verifyBundle(sealed(whole))).ok, false, `${table} without its last row`)
       held.rows.push(row, row)
       assert.equal((await verifyBundle(sealed(whole))).ok, false, `${table} with its last row twice`)
@@ -86,7 +91,7 @@ for (const name of ['cut', 'orchestrated']) {
 }
 
 test('digests that were made to fit do not help without a key', async () => {
-  const cases = [
+  const cases: [string, string, string, string[]][] = [
     ['cutter_governance.review_decision', 'verdict', 'reject', ['superseded_by_review_decision_id']],
     ['cutter_governance.review_decision', 'verdict_rationale', 'skimmed', ['superseded_by_review_decision_id']],
     ['cutter_governance.verify_result', 'verdict', 'fail', []],
@@ -96,7 +101,8 @@ test('digests that were made to fit do not help without a key', async () => {
   for (const [name, column, value, outside] of cases) {
     const whole = document('cut')
     const table = whole.tables[name]
-    const row = table.rows[0]
+    const row = table?.rows[0]
+    assert.ok(table && row)
     row[table.columns.indexOf(column)] = value
     stamp(table, name, row, outside)
     const verdict = await verifyBundle(sealed(whole))
@@ -108,6 +114,7 @@ test('digests that were made to fit do not help without a key', async () => {
 test('keys that the reader trusts are pinned', async () => {
   const { keys } = await verifyBundle(file('cut'))
   const rita = keys.find((key) => key.principal === 'rita')
+  assert.ok(rita)
   const good = readPins(`# by letter\nrita=${rita.publicKey.toUpperCase()}\n`)
   assert.deepEqual(good.malformed, [])
   const verdict = await verifyBundle(file('cut'), good.pins)
