@@ -17,7 +17,7 @@ export function asLine(value: unknown): string {
 }
 
 const KINDS: Record<string, string> = {
-  wfr: 'workflow_run', stp: 'step', tsk: 'task', ent: 'cut_request', orc: 'orchestrator_run', prm: 'birth_permit', chg: 'workflow_change', run: 'run',
+  wfr: 'workflow_run', stp: 'step', tsk: 'task', ent: 'cut_request', orc: 'orchestrator_run', prm: 'birth_permit', chg: 'workflow_change', run: 'custom',
 }
 
 /** The kind that the prefix of an id tells; the timeline asks for both. */
