@@ -65,9 +65,12 @@ export function useGraphLook() {
       },
       facet: (state, facet) => tokens.facet('step', state, facet).label,
       isProblem(row) {
-        if (row.skipped || !row.state) return false
-        const token = tokens.token('step', row.state)
-        return token?.class === 'red' || token?.floor === 'blocked' || row.late
+        const bad = (state: string) => {
+          const token = tokens.token('step', state)
+          return token?.class === 'red' || token?.floor === 'blocked'
+        }
+        if (row.states) return [...row.states.keys()].some(bad)
+        return !row.skipped && row.state !== undefined && (row.late || bad(row.state))
       },
       kind: (row) => (row.subWorkflow ? t('graph.kind.sub_workflow_of', { name: row.subWorkflow }) : t(`graph.kind.${row.kind}`)),
       relation: (kind) => (kind === 'trigger' || kind === 'sub_workflow' ? '' : t(`graph.relation.${kind}`)),

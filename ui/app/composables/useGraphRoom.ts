@@ -18,7 +18,7 @@ export function useGraphRoom({ body, tools, section }: { body: Readonly<Ref<HTML
   function measure() {
     if (!body.value) return
     const top = body.value.getBoundingClientRect().top + (whole.value ? 0 : window.scrollY)
-    const least = window.innerWidth < 600 ? 400 : 360
+    const least = window.innerWidth < 600 ? 400 : 300
     room.value = Math.max(least, Math.round(window.innerHeight - top - (whole.value ? 8 : 20)))
   }
   /** Nothing but the picture on the screen: then 500 steps fitted into it can still be told apart. */

@@ -129,15 +129,23 @@ export function useGraphScene(of: () => GraphOf, how: () => GraphHow) {
     if (told && scene.value) patchSteps(scene.value, told.steps)
   })
 
-  // A busy run tells of many changes: each is shown at once by its event, and what events do not tell is read now and then.
+  // A busy run tells of many changes: each is shown at once by its event, and what events do not tell is read now and then. One read more
+  // comes a while after the last event, since the roll-up of a run follows its steps.
+  const CALM = 1500
+  const AFTERWARDS = 4000
   let timer: ReturnType<typeof setTimeout> | undefined
-  let pause = 1500
+  let pause = CALM
+  let heardAt = -Infinity
+  let alive = true
   function readSoon(after: number) {
     timer ??= setTimeout(async () => {
       const begun = performance.now()
       await Promise.all([snapshot.again(), rollup.again(), held.asked.value ? held.again() : undefined])
-      pause = Math.max(1500, 10 * (performance.now() - begun))
+      pause = Math.max(CALM, 10 * (performance.now() - begun))
       timer = undefined
+      if (!alive) return
+      if (heardAt > begun) readSoon(pause)
+      else if (begun - heardAt < AFTERWARDS) readSoon(AFTERWARDS)
     }, after)
   }
   const topics = () => {
@@ -149,9 +157,13 @@ export function useGraphScene(of: () => GraphOf, how: () => GraphHow) {
     if (event.subject?.kind === 'step' && event.to && scene.value) {
       patchMove(scene.value, { stepId: event.subject.id, to: event.to, seq: event.seq ?? Number.MAX_SAFE_INTEGER })
     }
+    heardAt = performance.now()
     readSoon(pause)
   }, () => readSoon(0))
-  onScopeDispose(() => clearTimeout(timer))
+  onScopeDispose(() => {
+    alive = false
+    clearTimeout(timer)
+  })
 
   const held = useHeld(() => of().run)
   return { scene, picture, snapshot, rollup, definition, diff, held }

@@ -16,6 +16,15 @@ export function asLine(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
+const KINDS: Record<string, string> = {
+  wfr: 'workflow_run', stp: 'step', tsk: 'task', ent: 'cut_request', orc: 'orchestrator_run', prm: 'birth_permit', chg: 'workflow_change', run: 'custom',
+}
+
+/** The kind that the prefix of an id tells; the timeline asks for both. */
+export function kindOfId(id: string): string | undefined {
+  return /^[a-z]{3}_[0-9a-f]{32}$/.test(id) ? KINDS[id.slice(0, 3)] : undefined
+}
+
 /** Where a thing of the timeline stands in this UI. */
 export function placeOfEntity(kind: string, id: string): string | undefined {
   const hex = id.replaceAll('-', '')
