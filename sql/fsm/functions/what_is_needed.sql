@@ -27,7 +27,7 @@ as $$
                  d.guard_name is not null and d.field is null or p.problem ->> 'code' in ('RS010', 'RE002') and fsm.is_moved_by_its_room(p_run_kind) as by_the_door,
                  p.problem ->> 'code' in ('RS007', 'RS010', 'RE002') or d.guard_name is not null or coalesce(g.text like '%evidence%', false) as asked,
                  case p.problem ->> 'code' when 'RS007' then 'audit_ref' when 'RS010' then 'facet' when 'RE002' then 'event'
-                      else coalesce(d.field, substring(g.text from '\$\."?evidence"?\."?([a-z_][a-z0-9_]*)')) end as field
+                      else coalesce(d.field, substring(g.text from '[$][.]"?evidence"?[.]"?([a-z_][a-z0-9_]*)')) end as field
             from jsonb_array_elements(p_problems) with ordinality p (problem, n)
             left join lateral (
               select w.guard_name, w.field, w.vocabulary, w.approval_kind from fsm.guard_need w
