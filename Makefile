@@ -52,6 +52,7 @@ test-ui: build ## the ten core tasks, accessibility and pictures in a real brows
 check: setup ui ## format, lints, documentation, words and types of the UI, licences
 	@echo "checking format, lints and documentation"
 	npm --prefix ui run --silent check
+	npm --prefix ui test
 	npm --prefix ui run --silent typecheck
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets -- -D warnings

@@ -88,7 +88,11 @@ fn given(file: &EmbeddedFile, kept: &'static str, headers: &HeaderMap) -> Respon
     let tag = format!("\"{}\"", hex::encode(&file.metadata.sha256_hash()[..16]));
     let tag = HeaderValue::from_str(&tag).expect("hexadecimal digits");
     let media = file.metadata.mimetype();
-    let media = if media.starts_with("text/") { format!("{media}; charset=utf-8") } else { media.to_owned() };
+    let media = if media.starts_with("text/") {
+        format!("{media}; charset=utf-8")
+    } else {
+        media.to_owned()
+    };
     let known = headers.get(IF_NONE_MATCH) == Some(&tag);
     let (status, body) = if known {
         (StatusCode::NOT_MODIFIED, Body::empty())

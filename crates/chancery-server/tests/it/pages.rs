@@ -51,7 +51,11 @@ async fn a_browser_gets_the_page_and_a_program_a_problem() {
     }
     for path in ["/v1/nothing", "/docs/nothing", "/v1"] {
         let got = get(&scene, path, &[BROWSER]).await;
-        assert_eq!((got.status, got.header("content-type")), (404, "application/problem+json"), "{path}");
+        assert_eq!(
+            (got.status, got.header("content-type")),
+            (404, "application/problem+json"),
+            "{path}"
+        );
     }
     let outside = get(&scene, "/../Cargo.toml", &[]).await;
     assert_eq!(outside.status, 404);
@@ -78,7 +82,10 @@ async fn a_page_runs_nothing_but_its_own() {
         let digest = STANDARD.encode(Sha256::digest(script));
         assert!(policy.contains(&format!("'sha256-{digest}'")), "{script}");
     }
-    assert!(!page.contains("https://") && !page.contains("src=\"//"), "something from elsewhere: {page}");
+    assert!(
+        !page.contains("https://") && !page.contains("src=\"//"),
+        "something from elsewhere: {page}"
+    );
     assert!(!page.contains("<style"), "styles in the page are not let through");
 }
 
@@ -90,12 +97,20 @@ async fn files_are_kept_and_sent_small() {
     let script = page.split('"').find(|part| part.starts_with("/_nuxt/") && part.ends_with(".js"));
     let script = script.expect("a script of the page");
     let plain = get(&scene, script, &[]).await;
-    assert_eq!((plain.status, plain.header("content-type")), (200, "text/javascript; charset=utf-8"));
+    assert_eq!(
+        (plain.status, plain.header("content-type")),
+        (200, "text/javascript; charset=utf-8")
+    );
     assert_eq!(plain.header("cache-control"), "public, max-age=31536000, immutable");
     assert!(plain.headers.contains_key(ETAG));
     let small = get(&scene, script, &[(ACCEPT_ENCODING, "gzip")]).await;
     assert_eq!(small.headers.get(CONTENT_ENCODING).map(|name| name.as_bytes()), Some(&b"gzip"[..]));
-    assert!(small.text.len() * 2 < plain.text.len(), "{} of {}", small.text.len(), plain.text.len());
+    assert!(
+        small.text.len() * 2 < plain.text.len(),
+        "{} of {}",
+        small.text.len(),
+        plain.text.len()
+    );
     let described = get(&scene, "/v1/openapi.json", &[(ACCEPT_ENCODING, "gzip")]).await;
     assert_eq!(described.header("content-encoding"), "gzip");
 }
