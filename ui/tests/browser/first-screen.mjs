@@ -19,7 +19,8 @@ export async function firstScreen({ claim, place, base, browser, languages, only
               return width > 0 && height > 0 && top >= 0 && left >= 0 && bottom <= innerHeight && right <= innerWidth + 1
             }
             const title = document.querySelector('main h1')
-            const primary = document.querySelector('main [data-primary]')
+            // What sends a form stands below its fields; on a telephone these fill the screen.
+            const primary = [...document.querySelectorAll('main [data-primary]')].find((one) => innerWidth > 600 || one.type !== 'submit')
             return { title: Boolean(title && inside(title)), primary: !primary || inside(primary), titles: document.querySelectorAll('h1').length }
           })
           if (seen.titles !== 1) throw new Error(`the page has ${seen.titles} h1`)

@@ -6,7 +6,7 @@ export async function routes(context) {
     return answer.json()
   }
   const [runs, workflowChanges, entries, orchestrated, documents, permits, approvals, dead] = await Promise.all([
-    '/v1/workflow-runs?state=all', '/v1/changes', '/v1/entries', '/v1/orchestrator/runs', '/v1/documents', '/v1/births/permits', '/v1/approvals', '/v1/queue/dead',
+    '/v1/workflow-runs?limit=200', '/v1/changes', '/v1/entries', '/v1/orchestrator/runs', '/v1/documents', '/v1/births/permits', '/v1/approvals', '/v1/queue/dead',
   ].map((path) => ask(path).then((page) => page.items)))
   const run = (workflow) => runs.find((one) => one.workflow === workflow)
   const building = run('building_permit').run_id

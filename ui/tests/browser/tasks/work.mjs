@@ -76,7 +76,7 @@ export async function verifyABundle({ as, place }) {
   const file = join(place.home, `${place.fresh('entry')}.bundle`)
   await place.cli('audit', 'export', 'records-policy', '-o', file)
   await thu.go('/audit')
-  await thu.press(thu.page.getByRole('tab', { name: thu.word('rooms.audit.bundle') }))
+  await thu.press(thu.button('rooms.audit.bundle'))
   const chooser = thu.page.waitForEvent('filechooser')
   await thu.press(thu.page.locator('main button[data-primary]').first())
   await (await chooser).setFiles(file)
