@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .ONESHELL:
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build ui demo walk test check bench bench-queue test-soak docs api
+.PHONY: help setup build ui demo walk test test-browser check bench bench-queue test-soak docs api
 
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
@@ -44,6 +44,10 @@ test: setup ## every test, with a seeded slice of the long ones
 	echo "running the tests against a private PostgreSQL"
 	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
 	cargo nextest run --workspace --no-fail-fast
+
+test-browser: ui build ## the ten core tasks by mouse and by keyboard, axe on every page, first screens; in a real browser, both languages
+	@bin/browser-tools
+	ui/node_modules/.bin/node ui/tests/browser/run.mjs
 
 check: setup ## format, lints, documentation, licences
 	@echo "checking format, lints and documentation"
