@@ -47,7 +47,7 @@ test: setup ui ## every test, with a seeded slice of the long ones
 
 test-ui: build ## the ten core tasks, accessibility and pictures in a real browser, against a real server
 	@bin/browser-tools
-	node ui/tests/browser/run.mjs
+	ui/node_modules/.bin/node ui/tests/browser/run.mjs
 
 check: setup ui ## format, lints, documentation, words and types of the UI, licences
 	@echo "checking format, lints and documentation"

@@ -1,6 +1,7 @@
 //! Versions of workflows: each is the text that was merged, and its steps, tasks, relations and permissions are what that text says.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::sync::Arc;
 
 use chancery_model::cutter::derived_uuid;
@@ -80,21 +81,21 @@ fn numbers(count: usize, ways: &[(usize, usize)]) -> Vec<usize> {
         left[to] += 1;
         out[from].push(to);
     }
-    let mut queue: Vec<usize> = (0..count).filter(|step| left[*step] == 0).collect();
-    let mut at = 0;
-    while let Some(&step) = queue.get(at) {
-        at += 1;
+    // Of the steps that may come next, the first of the text: a queue would number all starts before what follows one of them.
+    let mut open: BinaryHeap<Reverse<usize>> =
+        (0..count).filter(|step| left[*step] == 0).map(Reverse).collect();
+    // In a cycle nothing has a number; no merge lets one in.
+    let mut numbers = vec![count; count];
+    let mut number = 0;
+    while let Some(Reverse(step)) = open.pop() {
+        numbers[step] = number;
+        number += 1;
         for &next in &out[step] {
             left[next] -= 1;
             if left[next] == 0 {
-                queue.push(next);
+                open.push(Reverse(next));
             }
         }
-    }
-    // In a cycle nothing has a number; no merge lets one in.
-    let mut numbers = vec![count; count];
-    for (number, step) in queue.into_iter().enumerate() {
-        numbers[step] = number;
     }
     numbers
 }
@@ -508,6 +509,9 @@ mod tests {
         assert_eq!(numbers(4, &[(0, 3), (3, 1), (0, 2), (2, 1)]), [0, 3, 1, 2]);
         assert_eq!(numbers(3, &[]), [0, 1, 2]);
         assert_eq!(numbers(2, &[(1, 0), (1, 0)]), [1, 0]);
+        // Several starts: what follows the first of them comes before the second.
+        assert_eq!(numbers(4, &[(0, 1), (2, 3)]), [0, 1, 2, 3]);
+        assert_eq!(numbers(4, &[(3, 0), (2, 1)]), [3, 1, 0, 2]);
     }
 
     #[test]
