@@ -24,6 +24,7 @@ export async function axe({ claim, place, base, browser, languages, only }) {
         if (only && !path.startsWith(only)) continue
         if (OPEN.includes(path)) await person.context.clearCookies()
         await claim(`axe ${path} · ${language} · ${size.width}`, async () => {
+          await person.turnThePage()
           await person.page.emulateMedia(LOOKS.light)
           await person.go(path)
           const found = []

@@ -36,6 +36,19 @@ export class Person {
     /** What a page asked elsewhere for, and what broke in it. */
     this.elsewhere = []
     this.broken = []
+    this.watch()
+  }
+
+  /** Goes on in a tab of its own; the one before is closed, with all that it kept. */
+  async turnThePage() {
+    const before = this.page
+    this.page = await this.context.newPage()
+    this.page.setDefaultTimeout(PATIENCE)
+    this.watch()
+    await before.close()
+  }
+
+  watch() {
     this.page.on('request', (request) => {
       const url = new URL(request.url())
       if (url.protocol.startsWith('http') && url.origin !== new URL(this.base).origin) this.elsewhere.push(request.url())

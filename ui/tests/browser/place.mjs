@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const run = promisify(execFile)
-const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../../..')
+const root = resolve(dirname(fileURLToPath(import.meta.url)), '../../..')
 
 /** Starts the demo; gives the place when a browser can come. */
 export async function startPlace({ program = join(root, 'target/debug/chancery'), say = () => {} } = {}) {
