@@ -181,7 +181,8 @@ async fn snapshot(call: Call<Nothing, Nothing>) -> Result<Response, Problem> {
     let lost = |_| Problem::of(Fault::Internal, "nothing more is told here");
     begun.await.map_err(lost)??;
     let body = stream::unfold(take, |mut take| async move { Some((take.recv().await?, take)) });
-    let mut response = Response::new(Body::from_stream(body));
+    // What compresses answers may ask once more after the end.
+    let mut response = Response::new(Body::from_stream(body.fuse()));
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     Ok(response)
 }

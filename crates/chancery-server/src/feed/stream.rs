@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use chancery_store::{Error, Store};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::{Semaphore, mpsc};
 
 use super::hub::{Figures, Hub, Joined, Seat};
@@ -37,10 +37,12 @@ pub(crate) struct Client {
 impl Client {
     /// The body of the answer.
     pub(crate) fn into_body(self) -> Body {
-        Body::from_stream(stream::unfold(self, async |mut client| {
+        let frames = stream::unfold(self, async |mut client| {
             let frame = client.next().await?;
             Some((Ok::<_, std::convert::Infallible>(frame), client))
-        }))
+        });
+        // What compresses answers may ask once more after the end.
+        Body::from_stream(frames.fuse())
     }
 
     async fn next(&mut self) -> Option<Bytes> {

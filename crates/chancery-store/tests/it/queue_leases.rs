@@ -158,7 +158,7 @@ async fn a_job_backs_off_and_dies_with_its_story() {
         .iter()
         .map(|f| {
             let text = |key: &str| f[key].as_str().expect("a text");
-            assert_eq!(text("worker"), WORKER);
+            assert_eq!(text("worker"), format!("hall/{WORKER}"), "whose lease it was");
             (f["attempt"].as_i64().expect("a number"), text("classification"), text("reason"))
         })
         .collect();
@@ -220,7 +220,7 @@ async fn a_lease_that_runs_out_is_a_failed_try() {
     let row = yard.row(id).await;
     assert_eq!((row.state.as_str(), row.attempts, row.lease_owner), ("retry_waiting", 1, None));
     assert_eq!(row.failures[0]["classification"], "lease_expired");
-    assert_eq!(row.failures[0]["worker"], WORKER);
+    assert_eq!(row.failures[0]["worker"], format!("hall/{WORKER}"));
     yard.later(1_000).await;
     assert_eq!(yard.claim(1).await.remove(0).attempt, 2);
     yard.later(31_002).await;
