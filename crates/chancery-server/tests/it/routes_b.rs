@@ -231,6 +231,11 @@ async fn what_a_reader_may_not_see_is_nowhere() {
     assert_eq!((read.run.hidden_steps, read.steps.len(), read.tasks.len()), (1, 2, 1));
     assert_eq!(read.steps[0].state, "ready");
     assert!(read.last_event_position >= 0);
+    // It is a stream, and comes whole to who takes it compressed, as browsers do.
+    let (small, path) = ([("accept-encoding", "gzip")], format!("{run_path}/snapshot"));
+    let small = alice.ask(scene, "GET", &path, &small, Value::Null).await;
+    assert_eq!(small.is(200).headers["content-encoding"], "gzip");
+    assert_eq!(small.body["steps"], snapshot.body["steps"]);
     let nobody = Uuid::now_v7().simple();
     alice
         .get(scene, &format!("/v1/workflow-runs/wfr_{nobody}/snapshot"))

@@ -1,6 +1,7 @@
 //! A host over a database of its own.
 
 use std::fs;
+use std::io::Read as _;
 use std::sync::Arc;
 
 use axum::body::{Body, to_bytes};
@@ -12,6 +13,7 @@ use chancery_store::access::NewToken;
 use chancery_store::managed::{Env, Home, Secret, secrets};
 use chancery_store::{Role, Store};
 use chancery_testkit::{TestDb, repo_path};
+use flate2::read::GzDecoder;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 use tokio::net::TcpListener;
@@ -105,6 +107,15 @@ impl Scene {
 async fn read(response: Response) -> Answer {
     let (parts, body) = response.into_parts();
     let bytes = to_bytes(body, usize::MAX).await.expect("a body");
+    let bytes = match parts.headers.get("content-encoding") {
+        Some(how) => {
+            assert_eq!(how, "gzip");
+            let mut plain = Vec::new();
+            GzDecoder::new(&*bytes).read_to_end(&mut plain).expect("a compressed body is whole");
+            plain.into()
+        }
+        None => bytes,
+    };
     // An answer without a body says that the client has it already.
     let body = match &*bytes {
         [] => Value::Null,

@@ -129,7 +129,7 @@ impl World {
             principal,
             label: "matrix",
             scopes: &scopes,
-            seconds: 3600,
+            seconds: 86_400,
             token_sha256: digest(&token),
             acted_by: None,
             by_token: None,
