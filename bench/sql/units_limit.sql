@@ -10,7 +10,8 @@ alter table bench.iu_lifecycle_log add foreign key (unit_id) references bench.in
   add foreign key (unit_version_id) references bench.unit_version (id);
 grant usage on schema bench, internal to cutter_exec;
 grant select, insert, update on all tables in schema bench to cutter_exec;
-grant execute on function internal.uuid_v7(), internal.now() to cutter_exec;
+-- Its indexes are for search as well, and fold what they keep.
+grant execute on function internal.uuid_v7(), internal.now(), internal.folded(text) to cutter_exec;
 
 -- As cutter_governance.create_units: one call for all permits, then one call of fn_iu_create a unit.
 create function bench.cut_units(p_prefix text, p_titles text[], p_bodies text[], p_ids uuid[]) returns bigint
