@@ -1,6 +1,6 @@
 // node run.mjs [STEP…] [--only NAME] [--lang vi|en] [--by mouse|keyboard]
 //
-// Steps: tasks (the ten core tasks), axe, first-screen, pictures. Without any: tasks, axe and first-screen.
+// Steps: tasks (the ten core tasks), axe, first-screen, budgets, pictures. Without any: tasks, axe and first-screen.
 // The system is made anew: a data directory of its own, filled by `chancery demo --serve`. To look at one that runs already:
 // --base URL (where the pages are) --home DIR --sign-ins FILE (a line `NAME PASSWORD` a person).
 import { existsSync } from 'node:fs'
@@ -9,6 +9,7 @@ import { openBrowser, Person } from './person.mjs'
 import { foundPlace, startPlace } from './place.mjs'
 import { TASKS } from './tasks/index.mjs'
 import { axe } from './axe.mjs'
+import { budgets } from './budgets/index.mjs'
 import { firstScreen } from './first-screen.mjs'
 import { pictures } from './pictures.mjs'
 
@@ -86,6 +87,7 @@ try {
   }
   if (steps.includes('axe')) await axe({ claim, place, base, browser, languages, only: options.only })
   if (steps.includes('first-screen')) await firstScreen({ claim, place, base, browser, languages, only: options.only })
+  if (steps.includes('budgets')) await budgets({ claim, place, base, browser })
   if (steps.includes('pictures')) await pictures({ place, base, browser })
 } finally {
   await browser.close()

@@ -30,6 +30,8 @@ export interface StageParts {
   moving: (view: Viewport, level: Level) => void
   /** Told when it rests. */
   moved: (view: Viewport, level: Level) => void
+  /** Told which element stands for the card that one is on, once it is there. */
+  pointed: (id: string | undefined) => void
 }
 
 export class Stage {
@@ -45,6 +47,7 @@ export class Stage {
   private readonly lines: Lines
   private readonly parts: StageParts
   private told = 0
+  private pointed?: string
   private readonly context: CanvasRenderingContext2D
   private drawn?: { area: Box; view: Viewport }
   private mounted?: Box
@@ -70,7 +73,10 @@ export class Stage {
     const before = this.scene
     this.scene = scene
     this.look = look
-    if (scene.cards !== before?.cards) this.cards.clear()
+    if (scene.cards !== before?.cards) {
+      this.cards.clear()
+      this.tellPointed()
+    }
     if (scene.lines !== before?.lines) this.lines.show(scene, this.emphasis)
     this.refresh()
   }
@@ -129,10 +135,6 @@ export class Stage {
     if (this.emphasis.critical || this.emphasis.tainted || this.emphasis.states?.size) this.linesSoon()
   }
 
-  idOf(index: number): string {
-    return this.cards.idOf(index)
-  }
-
   get cardCount(): number {
     return this.cards.count
   }
@@ -152,6 +154,13 @@ export class Stage {
       this.later = undefined
       if (this.scene) this.lines.show(this.scene, this.emphasis)
     }, 500)
+  }
+
+  private tellPointed(): void {
+    const pointed = this.cursor !== undefined && this.cards.has(this.cursor) ? this.cards.idOf(this.cursor) : undefined
+    if (pointed === this.pointed) return
+    this.pointed = pointed
+    this.parts.pointed(pointed)
   }
 
   private world(): CardWorld {
@@ -218,6 +227,7 @@ export class Stage {
     if (other || this.sharp === undefined) this.sharpen()
     this.drawCanvas(scene, look)
     this.putCards(scene)
+    this.tellPointed()
     this.heads.place(scene, view, size, look.language, this.sharp !== view.z)
     const now = performance.now()
     if (now - this.told > 90) {
