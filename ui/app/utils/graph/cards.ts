@@ -1,5 +1,6 @@
 // Cards as elements, only for what can be seen. Made by hand, since a component for each card costs ten times as much to show, and panning
 // shows dozens of them in a frame. Elements of cards that left are used again.
+import { fitted } from './fit.ts'
 import { GLYPH, stepsBack, type Emphasis, type Look } from './look.ts'
 import { inWords, type Row, type Scene } from './scene.ts'
 import type { Level } from './viewport.ts'
@@ -9,12 +10,16 @@ export interface CardWorld {
   look: Look
   emphasis: Emphasis
   level: Level
+  /** What letters are made for. */
+  zoom: number
   cursor?: number
   selected?: number
 }
 
 /** So many elements are kept for cards that come next. */
 const SPARE = 60
+/** A chip in pixels of the screen, as the style sheet has it: letters, a line of them, and what stands beside them. */
+const CHIP = { letters: 11, line: 13.75, icon: 16, padding: 6, border: 8 } as const
 const SVG = 'http://www.w3.org/2000/svg'
 
 interface Card {
@@ -74,10 +79,18 @@ export class Cards {
   private readonly spare: Card[] = []
   private readonly host: HTMLElement
   private readonly prefix: string
+  private readonly widths = new Map<string, number>()
+  private pen?: CanvasRenderingContext2D
 
   constructor(host: HTMLElement, prefix: string) {
     this.host = host
     this.prefix = prefix
+  }
+
+  /** Letters came that are wider or narrower than those before. */
+  forgetLetters(): void {
+    this.widths.clear()
+    this.pen = undefined
   }
 
   get count(): number {
@@ -149,7 +162,8 @@ export class Cards {
     element.style.cssText = `left:${box.x}px;top:${box.y}px;width:${box.w}px;height:${box.h}px;${paints}`
     const said = spoken(row, look)
     element.setAttribute('aria-label', said)
-    write(card.title, `${row.milestone ? '◆ ' : ''}${inWords(row.title, look.language)}`)
+    const title = `${row.milestone ? '◆ ' : ''}${inWords(row.title, look.language)}`
+    write(card.title, level === 'mid' ? this.short(title, box, world.zoom, Boolean(shown)) : title)
     const pieces: Element[] = []
     if (shown) {
       card.shape.setAttribute('d', shown.icon.d)
@@ -178,6 +192,26 @@ export class Cards {
       pieces.push(card.glyph)
     }
     holds(element, pieces)
+  }
+
+  /** What fits into a chip, in one line or two. */
+  private short(title: string, box: { w: number; h: number }, zoom: number, icon: boolean): string {
+    const width = (box.w - CHIP.border) * zoom - CHIP.padding - (icon ? CHIP.icon : 0)
+    const most = box.h * zoom >= 2 * CHIP.line ? 2 : 1
+    return fitted(title, width, most, (text) => this.wide(text)).join('\n')
+  }
+
+  private wide(text: string): number {
+    let width = this.widths.get(text)
+    if (width === undefined) {
+      if (!this.pen) {
+        this.pen = document.createElement('canvas').getContext('2d')!
+        this.pen.font = `500 ${CHIP.letters}px ${getComputedStyle(this.host).fontFamily}`
+      }
+      width = this.pen.measureText(text).width
+      this.widths.set(text, width)
+    }
+    return width
   }
 
   private word(row: Row, look: Look): string {

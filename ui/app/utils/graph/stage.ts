@@ -9,10 +9,11 @@ import { paintCards } from './paint.ts'
 import type { Scene } from './scene.ts'
 import { bounded, contains, levelOf, shown, type Level, type Size, type Viewport } from './viewport.ts'
 
-/** New cards in a frame while one pans: each costs about a tenth of a millisecond. */
-const CARDS_A_FRAME = 24
+/** New cards in a frame while one pans. Each costs about a tenth of a millisecond, a chip half of that; and every frame with a new one makes
+ *  the browser sort all of them into layers again, which for chips, of which there are many, costs most: so they come in fewer frames. */
+const CARDS_A_FRAME = { far: 24, mid: 96, near: 24 } as const
 /** Cards at most, so that all their elements stay few; more only when the window itself shows more. */
-const MOST = { far: 0, mid: 480, near: 220 } as const
+const MOST = { far: 0, mid: 360, near: 220 } as const
 /** The canvas reaches so much of a window beyond it on each side. */
 const CANVAS_MARGIN = 0.25
 /** With more cards than this on the canvas, zooming stretches it and draws it when the fingers rest. */
@@ -67,6 +68,12 @@ export class Stage {
     this.heads = new Heads(parts.heads)
     this.lines = new Lines(parts.lines)
     this.context = parts.canvas.getContext('2d')!
+    document.fonts.addEventListener('loadingdone', this.lettersCame)
+  }
+
+  private readonly lettersCame = (): void => {
+    this.cards.forgetLetters()
+    this.refresh()
   }
 
   show(scene: Scene, look: Look): void {
@@ -140,6 +147,7 @@ export class Stage {
   }
 
   stop(): void {
+    document.fonts.removeEventListener('loadingdone', this.lettersCame)
     cancelAnimationFrame(this.frame)
     cancelAnimationFrame(this.flight)
     clearTimeout(this.rest)
@@ -164,7 +172,7 @@ export class Stage {
   }
 
   private world(): CardWorld {
-    return { scene: this.scene!, look: this.look!, emphasis: this.emphasis, level: this.level, cursor: this.cursor, selected: this.selected }
+    return { scene: this.scene!, look: this.look!, emphasis: this.emphasis, level: this.level, zoom: this.sharp ?? this.view.z, cursor: this.cursor, selected: this.selected }
   }
 
   private againCard(index: number): void {
@@ -192,6 +200,7 @@ export class Stage {
     if (this.sharp !== this.view.z) {
       this.sharpen()
       this.dirty = true
+      if (this.level === 'mid' && this.scene && this.look) this.cards.allAgain(this.world())
       world.style.willChange = 'auto'
       requestAnimationFrame(() => requestAnimationFrame(() => { world.style.willChange = 'transform' }))
     }
@@ -292,7 +301,7 @@ export class Stage {
     }
     wanted = [...new Set([...always, ...wanted])]
     const first = this.cards.count === 0
-    const left = this.cards.show(this.world(), wanted, first ? Math.max(CARDS_A_FRAME, within(scene.grid, scene.cards, shown(view, size)).length) : CARDS_A_FRAME)
+    const left = this.cards.show(this.world(), wanted, first ? Math.max(CARDS_A_FRAME[level], within(scene.grid, scene.cards, shown(view, size)).length) : CARDS_A_FRAME[level])
     if (left > 0) this.ask()
     else this.mounted = level === 'far' ? { x: -1e9, y: -1e9, w: 2e9, h: 2e9 } : area
   }

@@ -203,8 +203,8 @@ class Measure {
       await page.evaluate(() => (window.touched ? window.touched.clear() : window.watchCards()))
       await this.place.cli('step', turn % 2 === 0 ? 'claim' : 'release', uuid, step.key, '--as', 'lan', ...(turn % 2 === 0 ? [] : ['--reason', 'measured']))
       const seen = await until('the card shows the move', () => page.evaluate(() => [...window.touched.values()].find((at) => at > 0)), 10)
-      const { items } = await (await this.straight.request.get(`/v1/steps/${step.step_id}/moves?limit=500`)).json()
-      lived.push(seen - Math.max(...items.map((one) => Date.parse(one.at))))
+      const { history } = await (await this.straight.request.get(`/v1/steps/${step.step_id}`)).json()
+      lived.push(seen - Math.max(...history.map((one) => Date.parse(one.at))))
     }
     this.table.row(`${name}: commit to pixel, p95 of ${COMMITS}`, percentile(lived, 0.95), 500, 'ms', true)
     this.table.row(`${name}: commit to pixel, slowest`, Math.max(...lived), 1000, 'ms', true)

@@ -34,6 +34,7 @@ export function definition(name, size) {
     categories: Array.from({ length: chapters }, (_, at) => ({ key: `c${at}`, title: both(`Part ${at + 1}`, `Phần ${at + 1}`) })),
     steps,
     relations,
+    start: Array.from({ length: Math.min(parts, SIDE_BY_SIDE) }, (_, part) => key(part, 0)),
   }
 }
 
