@@ -61,7 +61,10 @@ async fn schemathesis_finds_no_answer_that_is_not_in_the_document() {
 
 #[expect(clippy::print_stderr, reason = "a run of an hour tells how far it is")]
 fn tell(name: &str, seconds: u64, said: &str) {
-    eprintln!("as {name}, {seconds} s:\n{}", said.rfind("= SUMMARY").map_or(said, |at| &said[at..]));
+    eprintln!(
+        "as {name}, {seconds} s:\n{}",
+        said.rfind("= SUMMARY").map_or(said, |at| &said[at..])
+    );
 }
 
 /// In a world of its own, so that what one role breaks is still whole for the next.
