@@ -171,7 +171,8 @@ fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// What decisions and those who make them left behind; the host's loops keep books of their own meanwhile.
+/// What decisions and those who make them left behind; the host's loops keep books of their own meanwhile. One of those is a run's colour:
+/// that a run or a step moved is in the log.
 fn decided(place: &Place) -> Vec<String> {
     let rooms = [
         "approval.",
@@ -184,6 +185,7 @@ fn decided(place: &Place) -> Vec<String> {
     ];
     let all = place.fingerprint();
     let lines = all.lines().filter(|line| rooms.iter().any(|room| line.starts_with(room)));
+    let lines = lines.filter(|line| !line.starts_with("workflow.workflow_run|"));
     lines.map(str::to_owned).collect()
 }
 
