@@ -9,8 +9,8 @@ import { paintCards } from './paint.ts'
 import type { Scene } from './scene.ts'
 import { bounded, contains, levelOf, shown, type Level, type Size, type Viewport } from './viewport.ts'
 
-/** New cards in a frame while one pans. Each costs about a tenth of a millisecond, a chip half of that; and every frame with a new one makes
- *  the browser sort all of them into layers again, which for chips, of which there are many, costs most: so they come in fewer frames. */
+/** New cards in a frame while one pans. Each costs about a tenth of a millisecond, a chip half of that; each such frame lays out and paints
+ *  anew, so chips, of which there are many, come in fewer frames. */
 const CARDS_A_FRAME = { far: 24, mid: 96, near: 24 } as const
 /** Cards at most, so that all their elements stay few; more only when the window itself shows more. */
 const MOST = { far: 0, mid: 360, near: 220 } as const
