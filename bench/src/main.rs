@@ -35,6 +35,9 @@ struct Arguments {
     /// Leave out the log of a million rows.
     #[arg(long)]
     empty_only: bool,
+    /// Measure only single moves and batches of them.
+    #[arg(long)]
+    moves_only: bool,
     /// Measure only the writing of units.
     #[arg(long)]
     units_only: bool,
@@ -66,6 +69,9 @@ struct Arguments {
 
 /// Runs a benchmark keeps, so that each client has its own at 32 clients in batches of 50.
 const RUNS: usize = 3_200;
+
+/// Turns a round.
+const TURNS: usize = 4;
 
 /// A database with its state of affairs: how full its log is, and where the pendulums hang on either side.
 struct Course {
@@ -140,7 +146,10 @@ async fn main() -> Result<()> {
         let figures = workflows::measure(&server, arguments.rounds.max(20)).await?;
         return keep(&arguments.json.with_file_name("workflows.json"), &figures);
     }
-    let units = units::measure(&server, arguments.rounds).await?;
+    let mut units = None;
+    if !arguments.moves_only {
+        units = Some(units::measure(&server, arguments.rounds).await?);
+    }
     if arguments.units_only {
         return Ok(());
     }
@@ -150,7 +159,7 @@ async fn main() -> Result<()> {
     }
     let mut figures = measure(&mut courses, &arguments).await?;
     verdicts(&figures);
-    figures.push(units);
+    figures.extend(units);
     keep(&arguments.json, &json!(figures))
 }
 
@@ -189,11 +198,12 @@ async fn measure(courses: &mut [Course], arguments: &Arguments) -> Result<Vec<Va
                 // One round that nobody counts: connections, caches and plans settle.
                 course.pair(clients, batched, time / 4, false).await?;
             }
-            for round in 0..arguments.rounds {
-                // Everything that is compared takes turns within a round, and who goes first alternates: a drift of the
-                // machine meets all of them.
+            for turn in 0..arguments.rounds * TURNS {
+                // Everything that is compared takes turns, and who goes first alternates: a drift of the machine meets all
+                // of them. The turns are short, so that the two of a pair meet the same machine.
                 for (course, pairs) in courses.iter_mut().zip(&mut pairs) {
-                    pairs.push(course.pair(clients, batched, time, round % 2 == 1).await?);
+                    let time = time / u32::try_from(TURNS)?;
+                    pairs.push(course.pair(clients, batched, time, turn % 2 == 1).await?);
                 }
             }
             for (course, mut pairs) in courses.iter().zip(pairs) {

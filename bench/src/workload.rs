@@ -157,24 +157,25 @@ impl Swings {
                 );
             }
             (Way::Limit(pool), false) => {
-                let written = sqlx::query(include_str!("../sql/limit_move.sql"))
-                    .bind(moves[0].run_id)
-                    .bind(&moves[0].to)
-                    .bind(&moves[0].idempotency_key)
-                    .execute(pool)
-                    .await?;
+                let m = &moves[0];
+                let statement = sqlx::query(include_str!("../sql/limit_move.sql"))
+                    .bind(m.run_id)
+                    .bind(&m.to)
+                    .bind(&m.idempotency_key)
+                    .bind(transition_id(m));
+                let written = bind_the_rest(statement, m).execute(pool).await?;
                 anyhow::ensure!(written.rows_affected() == 1, "the limit wrote nothing");
             }
             (Way::Limit(pool), true) => {
                 let runs: Vec<Uuid> = moves.iter().map(|m| m.run_id).collect();
                 let targets: Vec<String> = moves.iter().map(|m| m.to.clone()).collect();
                 let keys: Vec<String> = moves.iter().map(|m| m.idempotency_key.clone()).collect();
-                let written = sqlx::query(include_str!("../sql/limit_batch.sql"))
+                let statement = sqlx::query(include_str!("../sql/limit_batch.sql"))
                     .bind(runs)
                     .bind(targets)
                     .bind(keys)
-                    .execute(pool)
-                    .await?;
+                    .bind(moves.iter().map(transition_id).collect::<Vec<_>>());
+                let written = bind_the_rest(statement, &moves[0]).execute(pool).await?;
                 anyhow::ensure!(
                     written.rows_affected() == moves.len() as u64,
                     "the limit wrote too little"
@@ -187,6 +188,28 @@ impl Swings {
         }
         Ok(elapsed)
     }
+}
+
+/// The row of the machine that allows the move: who writes by hand has to know it.
+fn transition_id(m: &Move) -> &'static str {
+    if m.to == "right" {
+        "pendulum@1.0.0#swing:left>right/executor_worker"
+    } else {
+        "pendulum@1.0.0#swing_back:right>left/executor_worker"
+    }
+}
+
+type Statement<'q> = sqlx::query::Query<'q, sqlx::Postgres, sqlx::postgres::PgArguments>;
+
+/// What the log and the outbox say of every move of the benchmark.
+fn bind_the_rest(statement: Statement<'static>, m: &Move) -> Statement<'static> {
+    statement
+        .bind(m.principal.clone())
+        .bind(m.actor_class.clone())
+        .bind(m.trigger_kind.clone())
+        .bind(m.trigger_ref.clone())
+        .bind(m.evidence.to_string())
+        .bind("pendulum.swung")
 }
 
 fn pendulum_move(run_id: Uuid, on_the_right: bool) -> Move {

@@ -14,8 +14,11 @@ alter table fsm.transition_log enable always trigger transition_log_is_append_on
 -- it short: a constant of type name is 64 numbers long.)
 create or replace trigger run_is_born_by_the_engine before insert on fsm.run
   for each row when (session_user::text <> all ('{chancery_app,cutter_exec,cutter_verify,cutter_review}')) execute function internal.refuse_direct_write('RS015');
-create or replace trigger run_facts_never_change
-  before update of run_id, state_machine_id, parent_run_id, data, started_by, trace_id, correlation_id, created_at on fsm.run
+-- (After the write, though it refuses: a trigger before it makes PostgreSQL lock every row that is moved, with a record of its own
+-- in the write-ahead log. create or replace cannot change when a trigger of an earlier release fires.)
+drop trigger if exists run_facts_never_change on fsm.run;
+create trigger run_facts_never_change
+  after update of run_id, state_machine_id, parent_run_id, data, started_by, trace_id, correlation_id, created_at on fsm.run
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_is_never_deleted before delete on fsm.run
   for each row execute function internal.refuse_direct_write('RS015');

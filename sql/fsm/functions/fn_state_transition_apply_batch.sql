@@ -3,18 +3,18 @@
 -- callers: as fn_state_transition_apply
 -- locks: runs in the order of their ids, so that two batches cannot wait for each other; then see fsm.move
 -- refuses with: RS014 when the batch is not an array of objects; what concerns one move stands in its verdict
-create or replace function fsm.fn_state_transition_apply_batch(p_moves jsonb) returns jsonb
+create or replace function fsm.fn_state_transition_apply_batch(p_moves jsonb) returns json
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_move record;
-  v_reports jsonb[] := '{}';
+  v_reports json[] := '{}';
 begin
   if jsonb_typeof(p_moves) is distinct from 'array'
      or exists (select from jsonb_array_elements(p_moves) m where jsonb_typeof(m) <> 'object') then
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('expected', 'an array of moves')));
   end if;
-  v_reports := array_fill(null::jsonb, array[jsonb_array_length(p_moves)]);
+  v_reports := array_fill(null::json, array[jsonb_array_length(p_moves)]);
   for v_move in
     select e.n, m.*
       from jsonb_array_elements(p_moves) with ordinality e (move, n),
@@ -30,6 +30,6 @@ begin
       coalesce(v_move.evidence, '{}'), v_move.principal, v_move.idempotency_key, v_move.reason,
       decode(v_move.artefact_digest, 'hex'), v_move.key_id, decode(v_move.signature, 'hex')) end;
   end loop;
-  return to_jsonb(v_reports);
+  return to_json(v_reports);
 end
 $$;

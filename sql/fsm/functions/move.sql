@@ -1,6 +1,7 @@
 -- promise: one move of one run, whole or not at all: compare-and-set of the state, log row, outbox event. The verdict of
---          a key that was used before is given again. Problems are returned, not raised: the door decides what to do.
---          The answer is the report that the door gives (fsm.accepted, fsm.refused).
+--          a key that was used before is given again. Problems are returned; for the general door (p_door) they are raised, and
+--          kinds that move through the doors of their room alone are refused. The answer is the report that the door gives
+--          (fsm.accepted, fsm.refused).
 -- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
 -- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
 --
@@ -9,8 +10,8 @@
 create or replace function fsm.move(
   p_run_id uuid, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text,
   p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text, p_idempotency_key text,
-  p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea
-) returns jsonb
+  p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea, p_door boolean default false
+) returns json
 language plpgsql
 as $$
 declare
@@ -25,20 +26,19 @@ declare
   v_parent_run_id uuid;
   v_at timestamptz;
   v_log_id uuid;
-  v_principal_kind text;
   v_transition_id text;
   v_from_state text;
   v_event_type text;
   v_facet text;
   v_config_rule jsonpath;
-  v_short boolean;
-  v_payload jsonb := '{}';
-  v_evidence text;
+  v_payload jsonb;
+  v_evidence text := p_evidence;
+  v_next bigint;
   v_hash bytea;
   -- the full way only
   v_run fsm.run_row;
   v_verdict fsm.verdict;
-  v_report jsonb;
+  v_report json;
 begin
   loop
     -- look: without a lock. The time is read after the run, so it is later than that of the move which this one follows.
@@ -49,6 +49,9 @@ begin
              v_at, v_log_id
         from fsm.run r where r.run_id = p_run_id;
     else
+      if p_door and fsm.is_moved_by_its_room(p_run_kind) then
+        perform internal.refuse(internal.problem('RS026', jsonb_build_object('run_kind', p_run_kind)));
+      end if;
       select r.state_machine_id, r.state_code, r.seq, r.head_hash, r.parent_run_id, r.started_by, r.trace_id, r.correlation_id, r.facts,
              internal.now(), internal.uuid_v7()
         into v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data,
@@ -58,40 +61,41 @@ begin
 
     -- judge, the short way: a service's well-formed, unsigned request with a new key, by a row that asks for nothing but its
     -- guards, and they hold. Whatever is true here is found true one by one on the full way.
-    select p.kind into v_principal_kind
-      from identity.principal p where p.name = p_principal and p.active and p_actor_class = any (p.actor_classes);
+    -- The key may stand for an earlier move that happens to be possible again. (Asked before the write: ON CONFLICT cost more, with
+    -- its speculative insert and the way back.) What is asked of the request alone stands in a CASE so that it is a filter of
+    -- this scan: by itself the planner would put a node of its own before it.
     select t.transition_id, t.from_state, t.emitted_event_type, t.config_rule
       into v_transition_id, v_from_state, v_event_type, v_config_rule
       from fsm.transition_def t
      where t.state_machine_id = v_machine and t.from_state = v_state and t.to_state = p_to_state and t.actor_class = p_actor_class
-       and t.trigger_kind = p_trigger_kind and t.trigger_ref = p_trigger_ref and t.asks_for_guards_alone
-       and session_user = any (t.login_roles) and v_principal_kind = 'service' and p_key_id is null and p_signature is null
-       and (p_from_state is null or p_from_state = v_state) and v_seq > 0
-       and btrim(p_idempotency_key) <> '' and octet_length(p_idempotency_key) <= 200
-       and jsonb_typeof(p_evidence) = 'object' and not p_evidence ? 'event' and octet_length(p_evidence::text) <= 128
+       and t.trigger_kind = p_trigger_kind and t.trigger_ref = p_trigger_ref and session_user = any (t.login_roles)
+       and case when t.asks_for_guards_alone then
+             p_key_id is null and p_signature is null and v_prev_hash is not null and (p_from_state is null or p_from_state = v_state)
+             and p_idempotency_key collate "C" > '!' and octet_length(p_idempotency_key) <= 200
+             and p_evidence >= '{}' and not p_evidence ? 'event' and octet_length(v_evidence) <= 128
+             and exists (select from identity.principal p
+                          where p.name = p_principal and p.active and p.kind = 'service' and p_actor_class = any (p.actor_classes))
+             and not exists (select from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key)
+           end
        and (t.data_rule is null or v_data @@ t.data_rule);
-    v_short := found;
     if v_config_rule is not null then
       -- Rules that read more than the run's data are asked of the whole document.
-      v_short := coalesce(fsm.guard_context(
-        p_run_kind, p_run_id, row(v_machine, v_state, v_seq, null, null, v_started_by, null, null, v_data)::fsm.run_row, p_evidence,
-        p_principal, v_principal_kind, p_actor_class) @@ v_config_rule, false);
-    end if;
-    if v_short then
-      -- The key may stand for an earlier move that happens to be possible again. (Asked by a look of its own: ON CONFLICT in the
-      -- insert below cost more, with its speculative write and the way back.)
-      perform from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key;
-      v_short := not found;
+      if not coalesce(fsm.guard_context(
+           p_run_kind, p_run_id, row(v_machine, v_state, v_seq, null, null, v_started_by, null, null, v_data)::fsm.run_row, p_evidence,
+           p_principal, 'service', p_actor_class) @@ v_config_rule, false) then
+        v_transition_id := null;
+      end if;
     end if;
 
     -- judge, the full way: everything else, and everything that is refused
-    if not v_short then
+    if v_transition_id is null then
       v_verdict.problems := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
       if v_verdict.problems is null and v_machine is null then
         v_verdict.problems := internal.problem('RS001', jsonb_build_object('run_kind', p_run_kind, 'run_id', p_run_id));
       end if;
       if v_verdict.problems is not null then
-        return fsm.refused(p_run_id, p_to_state, v_verdict.problems);
+        v_report := fsm.refused(p_run_id, p_to_state, v_verdict.problems);
+        exit;
       end if;
       v_run := row(v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data);
       v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
@@ -112,44 +116,56 @@ begin
         fsm.replay(p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
                    p_idempotency_key, p_reason, p_artefact_digest),
         case when v_verdict.problems is not null then fsm.refused(p_run_id, p_to_state, v_verdict.problems) end);
-      if v_report is not null then
-        return v_report;
-      end if;
+      exit when v_report is not null;
       v_transition_id := v_verdict.transition_id;
       v_from_state := v_verdict.from_state;
       v_event_type := v_verdict.event_type;
       v_facet := v_verdict.facet;
-      v_payload := coalesce(v_verdict.payload, '{}');
+      v_payload := v_verdict.payload;
     end if;
 
     -- act: the chain hash is over what is stored, so it is made before the row is
-    v_evidence := internal.canonical_evidence(p_evidence);
+    v_evidence := internal.canonical_evidence(p_evidence, v_evidence);
+    v_next := v_seq + 1;
     v_hash := internal.log_hash(
-      p_run_id, v_seq + 1, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
+      p_run_id, v_next, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
       p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_event_type, p_artefact_digest, p_idempotency_key,
       p_key_id, p_signature, v_at, v_prev_hash);
 
     -- A miss means that someone moved the run since we looked, perhaps with this very key: look again.
-    if fsm.run_cas(p_run_kind, p_run_id, v_seq, p_to_state, v_facet, v_seq + 1, v_hash, v_at) then
+    if p_run_kind = 'custom' then
+      update fsm.run r
+         set state_code = p_to_state, facet = v_facet, seq = v_next, head_hash = v_hash, last_transition_at = v_at
+       where r.run_id = p_run_id and r.seq = v_seq;
+    else
+      perform where fsm.run_cas(p_run_kind, p_run_id, v_seq, p_to_state, v_facet, v_next, v_hash, v_at);
+    end if;
+    if found then
       -- record
       insert into fsm.transition_log (
         run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
         trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
         at, prev_hash, hash)
       values (
-        p_run_id, v_seq + 1, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
+        p_run_id, v_next, v_log_id, p_run_kind, v_machine, v_transition_id, v_from_state, p_to_state, v_facet, p_principal,
         p_actor_class, p_trigger_kind, p_trigger_ref, p_reason, v_evidence, v_event_type, p_artefact_digest, p_idempotency_key,
         p_key_id, p_signature, v_at, v_prev_hash, v_hash);
       if v_event_type is not null then
         insert into event.event_outbox (
           event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)
         values (
-          v_log_id, v_at, v_event_type, p_run_kind, p_run_id, v_seq + 1, p_principal, v_trace_id, v_correlation_id, v_payload);
+          v_log_id, v_at, v_event_type, p_run_kind, p_run_id, v_next, p_principal, v_trace_id, v_correlation_id,
+          coalesce(v_payload, '{}'));
       end if;
-      return fsm.accepted(p_run_id, v_transition_id, v_event_type, v_from_state, p_to_state, v_seq + 1, v_hash, false);
+      return fsm.accepted(p_run_id, v_transition_id, v_event_type, v_from_state, p_to_state, v_next, v_hash, false);
     end if;
+    v_evidence := p_evidence;
     v_facet := null;
-    v_payload := '{}';
+    v_payload := null;
   end loop;
+  if p_door and v_report ->> 'ok' = 'false' then
+    perform internal.refuse((v_report -> 'problems')::jsonb);
+  end if;
+  return v_report;
 end
 $$;

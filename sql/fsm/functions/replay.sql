@@ -3,7 +3,7 @@
 create or replace function fsm.replay(
   p_run_id uuid, p_from_state text, p_to_state text, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
   p_evidence jsonb, p_principal text, p_idempotency_key text, p_reason text, p_artefact_digest bytea
-) returns jsonb
+) returns json
 language plpgsql
 as $$
 declare

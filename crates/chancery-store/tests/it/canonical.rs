@@ -43,7 +43,7 @@ fn fixture() -> Fixture {
 /// What the database makes of each text; its short way for plain evidence must say the same.
 async fn in_postgres(connection: &mut PgConnection, texts: &[String]) -> Vec<String> {
     let made: Vec<(String, String)> = sqlx::query_as(
-        "select internal.canonical_json(t.text::jsonb), internal.canonical_evidence(t.text::jsonb)
+        "select internal.canonical_json(t.text::jsonb), internal.canonical_evidence(t.text::jsonb, t.text::jsonb::text)
            from unnest($1::text[]) with ordinality t (text, n) order by t.n",
     )
     .bind(texts)

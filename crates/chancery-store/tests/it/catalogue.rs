@@ -346,15 +346,16 @@ fn words<T: Copy>(all: &[T], code: impl Fn(T) -> &'static str) -> BTreeSet<Strin
     all.iter().map(|&word| code(word).to_owned()).collect()
 }
 
-/// FSM-6, CUT-1: one function writes states, and it is generated.
+/// FSM-6, CUT-1: one function writes the states of a kind: the engine itself or, for the kinds of the rooms, what is generated for it.
 #[tokio::test]
-async fn one_function_writes_states() {
+async fn one_function_writes_the_states_of_a_kind() {
     let db = TestDb::new().await;
-    for table in [
-        "fsm\\.run",
-        "cutter_governance\\.decision_backlog_entry",
-        "orchestrator\\.run",
-        "governance\\.system_issues",
+    // The general door has the engine's own text, so it is not a second writer.
+    for (table, expected) in [
+        ("fsm\\.run", &["fsm.fn_state_transition_apply", "fsm.move"][..]),
+        ("cutter_governance\\.decision_backlog_entry", &["fsm.run_cas"]),
+        ("orchestrator\\.run", &["fsm.run_cas"]),
+        ("governance\\.system_issues", &["fsm.run_cas"]),
     ] {
         let writers: Vec<String> = sqlx::query_scalar(AssertSqlSafe(format!(
             "select n.nspname || '.' || p.proname from pg_proc p join pg_namespace n on n.oid = p.pronamespace
@@ -363,8 +364,53 @@ async fn one_function_writes_states() {
         .fetch_all(&mut db.superuser().await)
         .await
         .expect("functions");
-        assert_eq!(writers, ["fsm.run_cas"], "{table}");
+        assert_eq!(writers, expected, "{table}");
     }
+}
+
+/// FSM-6: the general door and the engine behind the batches are one text, so that they cannot differ; the door only raises.
+#[tokio::test]
+async fn the_general_door_is_the_engine() {
+    let db = TestDb::new().await;
+    let (door, engine): (String, String) = sqlx::query_as(
+        "select d.prosrc, m.prosrc from pg_proc d, pg_proc m
+          where d.oid = 'fsm.fn_state_transition_apply'::regproc and m.oid = 'fsm.move'::regproc",
+    )
+    .fetch_one(&mut db.superuser().await)
+    .await
+    .expect("both functions");
+    assert!(engine.contains("p_door"), "the engine knows when it is the door");
+    assert_eq!(door, engine.replace("p_door", "true"));
+}
+
+/// FSM-6: a move asks for its key by the key's own index, whatever statistics say of how many rows a run has in the log: while they
+/// say one, as after many births, the primary key looks as cheap, and every move would read the whole history of its run.
+#[tokio::test]
+async fn a_key_is_found_by_its_index() {
+    let db = TestDb::new().await;
+    let mut admin = db.superuser().await;
+    for statement in [
+        "set session_replication_role = replica",
+        "alter table fsm.transition_log disable trigger user",
+        "insert into fsm.transition_log (run_id, seq, log_id, run_kind, state_machine_id, transition_id, to_state, principal, actor_class,
+           trigger_kind, trigger_ref, evidence, idempotency_key, at, hash)
+         select gen_random_uuid(), 1, gen_random_uuid(), 'custom', 'm@1.0.0', 't', 's', 'p', 'system', 'rpc', 'r', '{}', 'born', now(), '\\x00'
+           from generate_series(1, 5000)",
+        "analyze fsm.transition_log",
+        "set plan_cache_mode = force_generic_plan",
+        "prepare look(uuid, text) as select from fsm.transition_log l where l.run_id = $1 and l.idempotency_key = $2",
+    ] {
+        sqlx::raw_sql(statement).execute(&mut admin).await.expect(statement);
+    }
+    let plan: Vec<String> = sqlx::query_scalar(
+        "explain (costs off) execute look('00000000-0000-0000-0000-000000000000', 'k')",
+    )
+    .persistent(false)
+    .fetch_all(&mut admin)
+    .await
+    .expect("a plan");
+    let plan = plan.join("\n");
+    assert!(plan.contains("log_key_used_once_a_run"), "{plan}");
 }
 
 /// AUD-1: every table of evidence can be read whole: its raw view has all its columns, so that a digest can be computed again
