@@ -1,7 +1,7 @@
 -- promise: the functions that know where the runs of each kind live, which predicate a guard names and what a lock target
 --          means, written out as static SQL from run_kind_def, guard_def and lock_target_def; and the general door, with the
---          engine written into it. Called once a release, so that no dynamic SQL runs in a move. `execute format` here makes functions, with %I and %L only; run_kind_def's
---          facts_expression comes from our own migrations and from nowhere else.
+--          engine written into it. Called once a release, so that no dynamic SQL runs in a move. `execute format` here makes
+--          functions, with %I and %L; run_kind_def's facts_expression comes from our own migrations and from nowhere else.
 -- callers: the migrator, and fsm.fn_guard_register
 create or replace function internal.generate_dispatchers() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -13,7 +13,6 @@ declare
   v_cas text := '';
   v_ask text;
   v_targets text;
-  v_door text;
 begin
   for v_kind in select k.*, k.table_name::regclass as tab from fsm.run_kind_def k order by k.run_kind loop
     v_peek := v_peek || format($peek$
@@ -125,10 +124,8 @@ $body$;$f$, coalesce(v_targets, ''));
 
   -- The general door is the engine with the definer's rights: the text of fsm.move takes the place of the call, which saves every
   -- move of every user a function. Name, parameters, rights and search path stay those of the door's own file.
-  select replace(pg_get_functiondef(d.oid), d.prosrc, replace(m.prosrc, 'p_door', 'true'))
-    into strict v_door
-    from pg_proc d, pg_proc m
-   where d.oid = 'fsm.fn_state_transition_apply'::regproc and m.oid = 'fsm.move'::regproc;
-  execute v_door;
+  execute format('%s as %L',
+    split_part(pg_get_functiondef('fsm.fn_state_transition_apply'::regproc), E'\nAS $', 1),
+    (select replace(m.prosrc, 'p_door', 'true') from pg_proc m where m.oid = 'fsm.move'::regproc));
 end
 $generator$;

@@ -179,9 +179,12 @@ async fn every_table_has_its_guards() {
         {
             // History is closed to the role of the doors too: no condition lets anyone through.
             let closed_to_all = way == "TRUNCATE" || (way != "INSERT" && history.contains(table));
+            // What a run was born with is held after the write, which is undone: a trigger before it would lock every row that is
+            // moved (docs/decisions/0012-a-short-way-through-the-engine.md).
+            let after = way == "UPDATE" && table == "fsm.run";
             let is_guard = |&(kind, unconditional): &(i16, bool)| {
                 kind & bit != 0
-                    && kind & BEFORE != 0
+                    && (kind & BEFORE != 0 || after)
                     && kind & ROW == level
                     && (unconditional || !closed_to_all)
             };
