@@ -8,8 +8,18 @@ use std::process::{Command, Stdio};
 
 use crate::place::{Place, run_it};
 
-/// Made by builds and measurements, never part of the repository.
-const NOT_OURS: &[&str] = &["target", "node_modules", ".git", "bench/results"];
+/// Made by builds and measurements, never part of the repository (as in the files .gitignore).
+const NOT_OURS: &[&str] = &[
+    "target",
+    "node_modules",
+    ".git",
+    "bench/results",
+    "ui/.nuxt",
+    "ui/.nuxt-made",
+    "ui/.output",
+    "ui/.data",
+    "ui/dist",
+];
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
