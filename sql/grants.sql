@@ -338,6 +338,8 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on fsm.v_run, fsm.v_run_facts, fsm.v_history, fsm.v_transition_log, fsm.v_machine, event.v_event, identity.v_principal, identity.v_signing_key
   to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
+grant execute on function event.fn_events_after(bigint, integer)
+  to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify, cutter_review;
 grant select on event.v_consumer to chancery_app, chancery_migrator, auditor_ro, cutter_exec, cutter_verify;
 -- The feed: one reader a process, for everybody who listens.
 grant execute on function

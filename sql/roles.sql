@@ -20,10 +20,14 @@ begin
     execute format('alter role %I set idle_in_transaction_session_timeout = %L', v_role, '60s');
     execute format('alter role %I set lock_timeout = %L', v_role, '10s');
     execute format('alter role %I set search_path = %L', v_role, '');
+    -- Compiling a plan takes half a second, and what has it compiled is an estimate: on young statistics, a page of fifty events.
+    execute format('alter role %I set jit = %L', v_role, 'off');
   end loop;
   foreach v_role in array array['chancery_app', 'cutter_ro', 'birth_writer'] loop
     execute format('alter role %I set statement_timeout = %L', v_role, '60s');
   end loop;
+  -- Its statements are short: starting helpers for one takes longer than most of them.
+  alter role chancery_app set max_parallel_workers_per_gather = 0;
   -- A phase about twenty thousand units is one statement. What is too long for a run, its caps say.
   foreach v_role in array array['cutter_exec', 'cutter_verify', 'cutter_review'] loop
     execute format('alter role %I set statement_timeout = %L', v_role, '15min');

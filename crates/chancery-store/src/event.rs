@@ -79,18 +79,17 @@ impl Store {
             .await?)
     }
 
-    /// Events behind `after`, in the order of their positions.
+    /// The next events behind `after`, in the order of their positions; none when there is none.
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn events_after(&self, after: i64, limit: i64) -> Result<Vec<EventRow>, Error> {
-        let rows: Vec<(Option<i64>, Value)> = sqlx::query_as(
-            "select position, cloudevent from event.v_event where position > $1 order by position limit $2",
-        )
-        .bind(after)
-        .bind(limit)
-        .fetch_all(&self.pool)
-        .await?;
+    pub async fn fn_events_after(&self, after: i64, limit: i32) -> Result<Vec<EventRow>, Error> {
+        let rows: Vec<(Option<i64>, Value)> =
+            sqlx::query_as("select r_position, r_cloudevent from event.fn_events_after($1, $2)")
+                .bind(after)
+                .bind(limit)
+                .fetch_all(&self.pool)
+                .await?;
         Ok(rows
             .into_iter()
             .map(|(position, cloudevent)| EventRow { position, cloudevent })

@@ -2,7 +2,6 @@
 --          upto is how far this page reaches, missing whether retention dropped something of it, unstamped whether the sequencer has
 --          something to do. Changes nothing. References only: no payload leaves by this door.
 -- callers: chancery_app (one reader a process, for everybody who listens)
--- Each `offset 0` keeps the plan to one look by key for each event, as in event.fn_consumer_read.
 create or replace function event.fn_feed(p_after bigint, p_limit integer default 500) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -17,26 +16,21 @@ begin
   v_upto := greatest(v_after, least(v_after + v_limit, coalesce(v_cursor.last_position, 0)));
   if v_upto > v_after then
     select coalesce(jsonb_agg(e.told order by e.position), '[]') into v_events
-      from (select p.position,
+      from (select v.position,
                    jsonb_build_object(
-                     'position', p.position, 'type', o.event_type, 'kind', o.subject_kind, 'id', o.subject_id, 'seq', o.subject_seq,
-                     'from', l.from_state, 'to', l.to_state, 'at', o.created_at, 'trace_id', o.trace_id)
-                   || event.feed_place(o.subject_kind, o.subject_id, l.from_state, l.to_state) as told
-              from event.event_position p
-             cross join lateral (
-               select x.event_id, x.event_type, x.created_at, x.subject_kind, x.subject_id, x.subject_seq, x.trace_id
-                 from event.event_outbox x
-                where x.xid = p.xid and x.outbox_id = p.outbox_id and x.created_at = p.event_created_at offset 0) o
-             cross join lateral (
-               select t.from_state, t.to_state from fsm.transition_log t
-                where t.run_id = o.subject_id and t.seq = o.subject_seq and t.log_id = o.event_id offset 0) l
-             where p.position > v_after and p.position <= v_upto) e;
+                     'position', v.position, 'type', v.event_type, 'kind', v.subject_kind, 'id', v.subject_id, 'seq', v.subject_seq,
+                     'from', v.from_state, 'to', v.to_state, 'at', v.created_at, 'trace_id', v.trace_id)
+                   || event.feed_place(v.subject_kind, v.subject_id, v.from_state, v.to_state) as told
+              from event.v_event v
+             where v.position > v_after and v.position <= v_upto) e;
   end if;
   return jsonb_build_object(
     'last', coalesce(v_cursor.last_position, 0), 'upto', v_upto, 'missing', jsonb_array_length(v_events) < v_upto - v_after,
     'unstamped', v_cursor.seen_snapshot is null or exists (
       select from event.event_outbox o
-       where o.xid >= pg_snapshot_xmin(v_cursor.seen_snapshot) and not pg_visible_in_snapshot(o.xid, v_cursor.seen_snapshot)
+       -- The upper bound says nothing new; it says that the rows are few, so that they are found by the index and not by reading all.
+       where o.xid >= pg_snapshot_xmin(v_cursor.seen_snapshot) and o.xid < pg_snapshot_xmax(pg_current_snapshot())
+         and not pg_visible_in_snapshot(o.xid, v_cursor.seen_snapshot)
          and not exists (select from event.event_sequenced s where s.event_id = o.event_id)),
     'events', v_events);
 end

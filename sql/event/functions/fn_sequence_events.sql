@@ -46,7 +46,8 @@ begin
     select o.event_id, o.xid, o.outbox_id, o.created_at
       from event.event_outbox o
      where o.xid >= pg_snapshot_xmin(v_before)
-       and (v_moved or o.xid < pg_snapshot_xmax(pg_current_snapshot()))
+       -- As a range, so that it is planned for few rows; the snapshot of this statement, or what came between would be lost.
+       and o.xid < case when v_moved then '18446744073709551615' else pg_snapshot_xmax(pg_current_snapshot()) end
        and not pg_visible_in_snapshot(o.xid, v_before)
        and not exists (select from event.event_sequenced s where s.event_id = o.event_id)
        -- An event is the shadow of a log row; a row that somebody forged beside the log is never delivered.

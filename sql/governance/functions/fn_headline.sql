@@ -4,7 +4,7 @@
 -- refuses with: RI001, RI002, RI040 the reader may not see the page; what the page's own door refuses when its subject is not there
 --               (RW001, RA002, RC001, RO001, RB019, RS018, RE040, RE041)
 create or replace function governance.fn_headline(p_reader text, p_page text, p_subject text, p_locale text) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_said jsonb;

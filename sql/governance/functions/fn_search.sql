@@ -1,9 +1,8 @@
 -- promise: what is called like this and the reader may see, the best first: a name that begins with it, a word that begins with it, a part
 --          of it; units by the beginnings of words. Accents and case count for nothing, and đ is d. Two letters or fewer are the beginning of a word. With a run, its steps.
 -- callers: chancery_app
--- Without the compiler and without helpers: either takes longer to begin than the search to end.
 create or replace function governance.fn_search(p_reader text, p_query text, p_kinds text[], p_run uuid, p_limit integer) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, pg_temp set jit = off set max_parallel_workers_per_gather = 0
+language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   -- More than this is not looked at to find the best of a kind: a word that everything is called by has no best.

@@ -171,7 +171,7 @@ async fn no_event_overtakes_one_that_is_not_taken() {
     // A later event that somebody put into the stream by hand does not stand for those before it.
     meters.tick().await;
     meters.committed().await;
-    let last = meters.store.events_after(81, 1).await.expect("an event").remove(0);
+    let last = meters.store.fn_events_after(81, 1).await.expect("an event").remove(0);
     let by_hand =
         context.publish("chancery.custom.meter.ticked", last.cloudevent.to_string().into());
     by_hand.await.expect("sent").await.expect("taken");

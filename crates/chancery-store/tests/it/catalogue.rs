@@ -386,42 +386,6 @@ async fn the_general_door_is_the_engine() {
     assert_eq!(door, engine.replace("p_door", "true"));
 }
 
-/// FSM-6: a move asks for its key by the key's own index, also while statistics say that a run has one row in the log, as after many
-/// births: then the primary key is the smaller index that begins with the run, and every move would read the whole history of its own.
-#[tokio::test]
-async fn a_key_is_found_by_its_index() {
-    let db = TestDb::new().await;
-    let mut admin = db.superuser().await;
-    for statement in [
-        "set session_replication_role = replica",
-        "alter table fsm.transition_log disable trigger user",
-        "create function pg_temp.moves(p_seq int, p_key text) returns void language sql as $$
-           insert into fsm.transition_log (run_id, seq, log_id, run_kind, state_machine_id, transition_id, to_state, principal, actor_class,
-             trigger_kind, trigger_ref, evidence, idempotency_key, at, prev_hash, hash)
-           select md5(n::text)::uuid, p_seq, gen_random_uuid(), 'custom', 'm@1.0.0', 't', 's', 'p', 'system', 'rpc', 'r', '{}',
-                  coalesce(p_key, gen_random_uuid()::text), now(), case when p_seq > 1 then 'h'::bytea end, 'h'
-             from generate_series(1, 3200) n
-         $$",
-        "select pg_temp.moves(1, 'born')",
-        "vacuum analyze fsm.transition_log",
-        "select pg_temp.moves(seq, null) from generate_series(2, 12) seq",
-        "set plan_cache_mode = force_generic_plan",
-        "prepare look(uuid, text) as select where not exists (
-           select from fsm.transition_log l where l.run_id = $1 and l.idempotency_key = $2)",
-    ] {
-        sqlx::raw_sql(statement).execute(&mut admin).await.expect(statement);
-    }
-    let plan: Vec<String> = sqlx::query_scalar(
-        "explain (costs off) execute look('00000000-0000-0000-0000-000000000000', 'k')",
-    )
-    .persistent(false)
-    .fetch_all(&mut admin)
-    .await
-    .expect("a plan");
-    let plan = plan.join("\n");
-    assert!(plan.contains("log_key_used_once_a_run"), "{plan}");
-}
-
 /// AUD-1: every table of evidence can be read whole: its raw view has all its columns, so that a digest can be computed again
 /// by somebody else.
 #[tokio::test]

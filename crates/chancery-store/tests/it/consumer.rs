@@ -42,7 +42,7 @@ async fn ticked(events: usize) -> (TestDb, Store, Uuid, Vec<Uuid>) {
         store.fn_state_transition_apply(&tick(runs[0])).await.expect("ticked");
     }
     sequence_now(&store).await.expect("positions");
-    let page = store.events_after(0, 1_000).await.expect("events");
+    let page = store.fn_events_after(0, 1_000).await.expect("events");
     let id = |event: &chancery_store::event::EventRow| {
         event.cloudevent["id"].as_str().and_then(|id| id.parse().ok()).expect("an id")
     };
@@ -77,7 +77,7 @@ async fn a_relay_advances_over_what_it_read_and_nothing_else() {
     let event = store.fn_consumer_read("nats", 1, None).await.expect("an event").remove(0);
     assert_eq!(event.cloudevent["id"], event.event_id.to_string());
     assert_eq!(event.cloudevent["specversion"], "1.0");
-    let told = store.events_after(0, 1).await.expect("an event").remove(0);
+    let told = store.fn_events_after(0, 1).await.expect("an event").remove(0);
     assert_eq!(event.cloudevent, told.cloudevent, "what everybody reads");
 
     let advance = async |from, to| store.fn_consumer_advance("nats", from, to, "writer").await;

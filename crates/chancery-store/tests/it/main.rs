@@ -56,6 +56,7 @@ mod governance_heartbeat;
 mod governance_lag;
 mod governance_pending;
 mod governance_world;
+mod growth;
 mod hardening;
 mod host;
 mod identity;

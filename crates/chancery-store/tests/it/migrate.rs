@@ -351,8 +351,15 @@ async fn roles_have_the_promised_attributes() {
                 .await
                 .expect("settings");
         settings.sort();
-        let mut expected =
-            vec!["idle_in_transaction_session_timeout=60s", "lock_timeout=10s", "search_path=\"\""];
+        let mut expected = vec![
+            "idle_in_transaction_session_timeout=60s",
+            "jit=off",
+            "lock_timeout=10s",
+            "search_path=\"\"",
+        ];
+        if *role == Role::App {
+            expected.insert(3, "max_parallel_workers_per_gather=0");
+        }
         match role {
             // Dumps and migrations take as long as they take.
             Role::Migrator | Role::Auditor | Role::Backup => {}

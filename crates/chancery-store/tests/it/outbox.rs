@@ -65,7 +65,7 @@ pub(crate) async fn delivered(store: &Store) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     loop {
         let page = store
-            .events_after(i64::try_from(told.len()).expect("not that many"), 1_000)
+            .fn_events_after(i64::try_from(told.len()).expect("not that many"), 1_000)
             .await
             .expect("a page");
         if page.is_empty() {
@@ -202,7 +202,7 @@ async fn a_forged_copy_stops_nothing() {
     if forged.is_ok() {
         store.fn_state_transition_apply(&tick(runs[0])).await.expect("ticked");
         sequence_now(&store).await.expect("the sequencer goes on");
-        let told = store.events_after(0, 10).await.expect("events");
+        let told = store.fn_events_after(0, 10).await.expect("events");
         assert!(told.iter().all(|event| event.cloudevent["data"]["forged"].is_null()), "{told:?}");
         assert_eq!(delivered(&store).await, [(runs[0], 1), (runs[0], 2)]);
     }
@@ -346,7 +346,7 @@ async fn follower(store: Store, crowd: Arc<Crowd>) -> Vec<Told> {
     let mut told: Vec<Told> = Vec::new();
     while !crowd.done.load(Ordering::Acquire) {
         let page = store
-            .events_after(i64::try_from(told.len()).expect("not that many"), 50)
+            .fn_events_after(i64::try_from(told.len()).expect("not that many"), 50)
             .await
             .expect("a page");
         for event in page {

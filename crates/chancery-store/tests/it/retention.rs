@@ -81,7 +81,7 @@ async fn old_events_go_by_the_day_and_the_log_stays() {
     let meter = store.fn_run_start(&crate::outbox::new_meter()).await.expect("a meter").run_id;
     let positions = store.fn_sequence_events(100).await.expect("positions");
     assert_eq!((positions.stamped, positions.last_position), (1, 7));
-    let events = store.events_after(0, 100).await.expect("events");
+    let events = store.fn_events_after(0, 100).await.expect("events");
     assert_eq!(events.len(), 1);
     assert_eq!(events[0].cloudevent["subject"], json!(meter));
     let again = pass(&store).await;

@@ -133,7 +133,7 @@ impl Meters {
         let mut told = Vec::new();
         let mut after = 0;
         loop {
-            let page = self.store.events_after(after, 5_000).await.expect("a page");
+            let page = self.store.fn_events_after(after, 5_000).await.expect("a page");
             let Some(last) = page.last() else { return told };
             after = last.position.expect("a position");
             told.extend(page.iter().map(|event| what(&event.cloudevent)));
