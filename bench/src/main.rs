@@ -192,20 +192,22 @@ async fn measure(courses: &mut [Course], arguments: &Arguments) -> Result<Vec<Va
     let modes: &[bool] = if arguments.single_only { &[false] } else { &[false, true] };
     let mut figures = Vec::new();
     for &clients in &arguments.clients {
-        for &batched in modes {
-            let mut pairs: Vec<Vec<(Slice, Slice)>> = courses.iter().map(|_| Vec::new()).collect();
-            for course in courses.iter_mut() {
-                // One round that nobody counts: connections, caches and plans settle.
-                course.pair(clients, batched, time / 4, false).await?;
-            }
-            for turn in 0..arguments.rounds * TURNS {
-                // Everything that is compared takes turns, and who goes first alternates: a drift of the machine meets all
-                // of them. The turns are short, so that the two of a pair meet the same machine.
-                for (course, pairs) in courses.iter_mut().zip(&mut pairs) {
+        let mut pairs = vec![vec![Vec::new(); courses.len()]; modes.len()];
+        // The first turn is one that nobody counts: connections, caches and plans settle.
+        for turn in 0..=arguments.rounds * TURNS {
+            // Everything that is compared takes turns, and who goes first alternates: a drift of the machine meets all
+            // of them. The turns are short, so that those of a round meet the same machine.
+            for (&batched, pairs) in modes.iter().zip(&mut pairs) {
+                for (course, pairs) in courses.iter_mut().zip(pairs) {
                     let time = time / u32::try_from(TURNS)?;
-                    pairs.push(course.pair(clients, batched, time, turn % 2 == 1).await?);
+                    let pair = course.pair(clients, batched, time, turn % 2 == 0).await?;
+                    if turn > 0 {
+                        pairs.push(pair);
+                    }
                 }
             }
+        }
+        for (&batched, pairs) in modes.iter().zip(pairs) {
             for (course, mut pairs) in courses.iter().zip(pairs) {
                 pairs.sort_by(|a, b| ratio(a).total_cmp(&ratio(b)));
                 let median = &pairs[pairs.len() / 2];
