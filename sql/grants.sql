@@ -29,9 +29,8 @@ $revoke$;
 -- What the owner of the tables gives.
 set local role chancery_owner;
 
--- Functions in indexes and constraints are called by whoever writes.
+-- Functions in indexes are called by whoever writes.
 grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text), internal.contrast(text, text) to chancery_definer;
-grant execute on function fsm.run_is_sound(bigint, bytea, jsonb, text), fsm.log_row_is_sound(bigint, bytea, bytea, uuid, bytea) to chancery_definer;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;

@@ -21,6 +21,5 @@ grant select on all tables in schema bench to chancery_definer;
 grant usage on schema bench, internal to chancery_app;
 grant select, insert, update on all tables in schema bench to chancery_app;
 grant execute on function internal.uuid_v7(), internal.now(),
-  fsm.run_is_sound(bigint, bytea, jsonb, text), fsm.log_row_is_sound(bigint, bytea, bytea, uuid, bytea),
   internal.log_hash(uuid, bigint, uuid, text, text, text, text, text, text, text, text, text, text, text, text, text, bytea, text, uuid, bytea, timestamptz, bytea)
   to chancery_app;

@@ -10,19 +10,18 @@ declare
   v_move record;
   v_reports json[] := '{}';
 begin
-  if jsonb_typeof(p_moves) is distinct from 'array' or p_moves @? '$[*] ? (@.type() != "object")' then
+  if jsonb_typeof(p_moves) is distinct from 'array'
+     or exists (select from jsonb_array_elements(p_moves) m where jsonb_typeof(m) <> 'object') then
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('expected', 'an array of moves')));
   end if;
   v_reports := array_fill(null::json, array[jsonb_array_length(p_moves)]);
   for v_move in
-    select m.*
-      from rows from (jsonb_to_recordset(p_moves) as (
+    select e.n, m.*
+      from jsonb_array_elements(p_moves) with ordinality e (move, n),
+           jsonb_to_record(e.move) m (
              run_id uuid, run_kind text, "from" text, "to" text, actor_class text, trigger_kind text, trigger_ref text,
-             evidence jsonb, principal text, idempotency_key text, reason text, artefact_digest text, key_id uuid, signature text))
-             with ordinality m (
-             run_id, run_kind, "from", "to", actor_class, trigger_kind, trigger_ref,
-             evidence, principal, idempotency_key, reason, artefact_digest, key_id, signature, n)
-     order by m.run_id, m.n
+             evidence jsonb, principal text, idempotency_key text, reason text, artefact_digest text, key_id uuid, signature text)
+     order by m.run_id, e.n
   loop
     v_reports[v_move.n] := case when v_move.run_kind is distinct from 'custom' and fsm.is_moved_by_its_room(v_move.run_kind) then
       fsm.refused(v_move.run_id, v_move."to", internal.problem('RS026', jsonb_build_object('run_kind', v_move.run_kind)))
