@@ -253,7 +253,7 @@ fn verdicts(figures: &[Value]) {
     };
     let speed =
         |figure: Option<&Value>| figure.and_then(|f| f["engine_median_per_second"].as_f64());
-    for clients in [8, 32] {
+    for clients in [1, 8, 32] {
         if let Some(figure) = find(0, clients, false) {
             tell(&format!(
                 "engine / limit at {clients} clients: {:.2} (asked: 0.80)",
