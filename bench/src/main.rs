@@ -16,6 +16,7 @@ use anyhow::Result;
 use chancery_bench::{Server, say, tell};
 use clap::Parser;
 use serde_json::{Value, json};
+use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ground::Ground;
 use crate::workload::{Pendulums, Side, Slice, slice};
@@ -119,7 +120,17 @@ impl Course {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    let (mut terminated, mut interrupted) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // Whichever comes first: a cluster that was started is stopped when its measuring is dropped.
+    tokio::select! {
+        done = measure_what_was_asked(Arguments::parse()) => done,
+        _ = terminated.recv() => anyhow::bail!("terminated before all was measured"),
+        _ = interrupted.recv() => anyhow::bail!("interrupted before all was measured"),
+    }
+}
+
+async fn measure_what_was_asked(arguments: Arguments) -> Result<()> {
     if let Some(folder) = &arguments.layout_svg {
         return layout::draw(folder);
     }
