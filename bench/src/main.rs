@@ -120,17 +120,7 @@ impl Course {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let (mut terminated, mut interrupted) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    // Whichever comes first: a cluster that was started is stopped when its measuring is dropped.
-    tokio::select! {
-        done = measure_what_was_asked(Arguments::parse()) => done,
-        _ = terminated.recv() => anyhow::bail!("terminated before all was measured"),
-        _ = interrupted.recv() => anyhow::bail!("interrupted before all was measured"),
-    }
-}
-
-async fn measure_what_was_asked(arguments: Arguments) -> Result<()> {
+    let arguments = Arguments::parse();
     if let Some(folder) = &arguments.layout_svg {
         return layout::draw(folder);
     }
@@ -138,6 +128,17 @@ async fn measure_what_was_asked(arguments: Arguments) -> Result<()> {
         let figures = layout::measure(arguments.rounds)?;
         return keep(&arguments.json.with_file_name("layout.json"), &figures);
     }
+    let (mut terminated, mut interrupted) =
+        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    // Whichever comes first: the cluster is stopped when its measuring is dropped.
+    tokio::select! {
+        done = measure_with_a_cluster(arguments) => done,
+        _ = terminated.recv() => anyhow::bail!("terminated before all was measured"),
+        _ = interrupted.recv() => anyhow::bail!("interrupted before all was measured"),
+    }
+}
+
+async fn measure_with_a_cluster(arguments: Arguments) -> Result<()> {
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
     if let Some(seconds) = arguments.held_only {

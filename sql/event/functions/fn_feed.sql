@@ -12,7 +12,8 @@ declare
   v_upto bigint;
   v_events jsonb := '[]';
 begin
-  select c.last_position, c.seen_snapshot into v_cursor from event.sequencer_cursor c;
+  select c.last_position, c.seen_snapshot, c.system_identifier <> (select s.system_identifier from pg_control_system() s) as moved
+    into v_cursor from event.sequencer_cursor c;
   v_upto := greatest(v_after, least(v_after + v_limit, coalesce(v_cursor.last_position, 0)));
   if v_upto > v_after then
     select coalesce(jsonb_agg(e.told order by e.position), '[]') into v_events
@@ -26,7 +27,8 @@ begin
   end if;
   return jsonb_build_object(
     'last', coalesce(v_cursor.last_position, 0), 'upto', v_upto, 'missing', jsonb_array_length(v_events) < v_upto - v_after,
-    'unstamped', v_cursor.seen_snapshot is null or exists (
+    -- In another cluster than the last pass the numbers of transactions mean nothing: a pass has to look.
+    'unstamped', v_cursor.seen_snapshot is null or v_cursor.moved or exists (
       select from event.event_outbox o
        -- The upper bound says nothing new; it says that the rows are few, so that they are found by the index and not by reading all.
        where o.xid >= pg_snapshot_xmin(v_cursor.seen_snapshot) and o.xid < pg_snapshot_xmax(pg_current_snapshot())

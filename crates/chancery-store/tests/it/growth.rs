@@ -88,7 +88,7 @@ async fn a_move_does_not_read_the_history_of_its_run() {
         session.apply(&tick(runs[0])).await.expect("ticked");
         session.run("set constraints all immediate").await.expect("the state is the log's");
         let read = session.rows_read().await - before;
-        assert!(read <= 3, "{plans}: {read} rows for one move");
+        assert!((1..=3).contains(&read), "{plans}: {read} rows for one move");
         session.rollback().await;
     }
 }
@@ -133,10 +133,8 @@ async fn a_page_of_events_reads_its_own_rows() {
                 assert_eq!(told, PAGE, "{page}");
                 let read = session.rows_read().await - before;
                 // A position, an event and a log row each; and a few to find where the page begins.
-                assert!(
-                    read <= 3 * PAGE + 10 + again(&watch).await,
-                    "{plans}: {read} rows for {page}"
-                );
+                let most = 3 * PAGE + 10 + again(&watch).await;
+                assert!((3 * PAGE..=most).contains(&read), "{plans}: {read} rows for {page}");
                 session.rollback().await;
             }
         }

@@ -131,10 +131,13 @@ async fn a_restored_database_goes_on_where_it_stopped() {
 
     assert_eq!(delivered(&there).await, sequenced, "positions stay what they were");
     let unsequenced: Vec<_> = runs[1..].iter().map(|run| (*run, 5)).collect();
+    let unstamped = async || there.fn_feed(0, 1).await.expect("a page").unstamped;
+    assert!(unstamped().await, "whoever listens knows that a pass is due");
     assert_eq!(
         sequence_now(&there).await.expect("positions"),
         i64::try_from(sequenced.len() + 3).expect("a few")
     );
+    assert!(!unstamped().await, "and that it was made");
     assert_eq!(delivered(&there).await[sequenced.len()..], unsequenced, "what had none got one");
 
     let mut late = Session::open_at(&target, Role::App).await;
