@@ -59,25 +59,11 @@ begin
         from fsm.run_peek(p_run_kind, p_run_id) r;
     end if;
 
-    -- judge, the short way: a service's well-formed, unsigned request with a new key, by a row that asks for nothing but its
-    -- guards, and they hold. Whatever is true here is found true one by one on the full way.
-    -- The key may stand for an earlier move that happens to be possible again. (Asked before the write: ON CONFLICT cost more, with
-    -- its speculative insert and the way back.) What is asked of the request alone stands in a CASE so that it is a filter of
-    -- this scan: by itself the planner would put a node of its own before it.
-    select t.transition_id, t.from_state, t.emitted_event_type, t.config_rule
+    -- judge, the short way. Whatever is true there is found true one by one on the full way.
+    select t.transition_id, t.from_state, t.event_type, t.config_rule
       into v_transition_id, v_from_state, v_event_type, v_config_rule
-      from fsm.transition_def t
-     where t.state_machine_id = v_machine and t.from_state = v_state and t.to_state = p_to_state and t.actor_class = p_actor_class
-       and t.trigger_kind = p_trigger_kind and t.trigger_ref = p_trigger_ref and session_user = any (t.login_roles)
-       and case when t.asks_for_guards_alone then
-             p_key_id is null and p_signature is null and v_prev_hash is not null and (p_from_state is null or p_from_state = v_state)
-             and p_idempotency_key collate "C" > '!' and octet_length(p_idempotency_key) <= 200
-             and p_evidence >= '{}' and not p_evidence ? 'event' and octet_length(v_evidence) <= 128
-             and exists (select from identity.principal p
-                          where p.name = p_principal and p.active and p.kind = 'service' and p_actor_class = any (p.actor_classes))
-             and not exists (select from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key)
-           end
-       and (t.data_rule is null or v_data @@ t.data_rule);
+      from fsm.short_way(v_machine, v_state, v_prev_hash, v_data, p_run_id, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
+                         p_trigger_ref, p_evidence, v_evidence, p_principal, p_idempotency_key, p_key_id, p_signature) t;
     if v_config_rule is not null then
       -- Rules that read more than the run's data are asked of the whole document.
       if not coalesce(fsm.guard_context(

@@ -6,7 +6,7 @@ use chancery_testkit::TestDb;
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
 
-use crate::outbox::{meters, tick};
+use crate::outbox::{meters, new_meter, tick};
 use crate::session::{Isolation, Session, Watch};
 
 const RUNS: usize = 400;
@@ -36,12 +36,12 @@ async fn moved_since_statistics() -> (TestDb, Vec<Uuid>) {
 }
 
 impl Session {
-    /// Rows of the log and of the events that this session's transaction has read so far.
+    /// Rows of runs, of the log and of the events that this session's transaction has read so far.
     async fn rows_read(&mut self) -> i64 {
         sqlx::query_scalar(
             "select coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint from pg_stat_xact_user_tables
               where schemaname in ('fsm', 'event')
-                and relname ~ '^(transition_log|event_outbox|event_position|event_sequenced)'",
+                and relname ~ '^(run$|transition_log|event_outbox|event_position|event_sequenced)'",
         )
         .fetch_one(&mut self.connection)
         .await
@@ -90,6 +90,41 @@ async fn a_move_does_not_read_the_history_of_its_run() {
         let read = session.rows_read().await - before;
         assert!((1..=3).contains(&read), "{plans}: {read} rows for one move");
         session.rollback().await;
+    }
+}
+
+/// FSM-6: what a batch reads is some rows a move, also in a session that made its plans when there was next to nothing.
+#[tokio::test]
+async fn a_batch_reads_a_few_rows_a_move() {
+    let (db, store, runs) = meters(1).await;
+    let mut admin = db.superuser().await;
+    sqlx::raw_sql("vacuum analyze").execute(&mut admin).await.expect("statistics");
+    let mut sessions = Vec::new();
+    for plans in PLANS {
+        let mut session = Session::open(&db, Role::App).await;
+        session.run(&format!("set plan_cache_mode = {plans}")).await.expect("a setting");
+        for _ in 0..8 {
+            session.batch(&[tick(runs[0])]).await.expect("ticked");
+        }
+        sessions.push((plans, session));
+    }
+    let mut runs = Vec::new();
+    for _ in 0..RUNS {
+        runs.push(store.fn_run_start(&new_meter()).await.expect("a meter").run_id);
+    }
+    for (plans, mut session) in sessions {
+        for size in [1, 50, RUNS] {
+            let moves: Vec<_> = runs[..size].iter().map(|run| tick(*run)).collect();
+            session.begin(Isolation::ReadCommitted).await;
+            let before = session.rows_read().await;
+            let reports = session.batch(&moves).await.expect("verdicts");
+            assert!(reports.iter().all(|report| report.ok), "{reports:?}");
+            let read = session.rows_read().await - before;
+            // Its run looked at, locked and written.
+            let size = i64::try_from(size).expect("not that many");
+            assert!((3 * size..=4 * size).contains(&read), "{plans}: {read} rows for {size} moves");
+            session.rollback().await;
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod approval_by_hand;
 mod approval_use;
 mod approval_world;
 mod archive;
+mod batch;
 mod birth_audit;
 mod birth_by_hand;
 mod birth_changes;
