@@ -5,8 +5,8 @@
 -- locks: the runs, in the order given
 --
 -- What a statement costs before its first row (constraints, indexes, triggers) is paid once for all of them. The settings, and naming
--- the runs a second time, keep it to the rows of these runs and to one comparison each, whatever statistics say. (The loop over the locks stands outside of
--- them. It looks dear to the planner, which would compile it; that is off for every login.)
+-- the runs a second time, keep it to the rows of these runs and to one comparison each, whatever statistics say. (The loop over the
+-- locks stands outside of them. It looks dear to the planner, which would compile it; that is off for every login.)
 create or replace function fsm.move_together(p_moves fsm.batched_move[]) returns table (place bigint, report json)
 language plpgsql
 set enable_seqscan = off set enable_nestloop = off set plan_cache_mode = force_generic_plan
@@ -15,12 +15,14 @@ declare
   v_runs uuid[] := array(select m.run_id from unnest(p_moves) m);
 begin
   return query
-  -- lock: each row as it is reached. The time is read after that, so it is later than that of the move which this one follows.
+  -- lock: each run as it is reached, also one that has moved: it is asked for once more, and that may not break the order. The time is
+  -- read after that, so it is later than that of the move which this one follows.
   with held as materialized (
     select m.*, m.seq + 1 as next, internal.canonical_evidence(m.evidence, m.evidence_text) as canonical,
            internal.now() as at, internal.uuid_v7() as log_id
       from unnest(p_moves) m,
-           lateral (select from fsm.run r where r.run_id = m.run_id and r.seq = m.seq for no key update) run
+           lateral (select r.seq from fsm.run r where r.run_id = m.run_id for no key update) run
+     where run.seq = m.seq
   ), hashed as materialized (
     select h.*, internal.log_hash(
              h.run_id, h.next, h.log_id, h.run_kind, h.state_machine_id, h.transition_id, h.left_state, h.to_state, null, h.principal,

@@ -272,6 +272,41 @@ async fn a_run_that_moved_meanwhile_is_judged_again() {
     }
 }
 
+/// FSM-6: a run that moved after the batch had looked at it is locked in its turn all the same: what stands after it waits behind it.
+#[tokio::test]
+async fn a_run_that_moved_before_its_turn_is_locked_in_its_turn() {
+    let (db, store) = post_office().await;
+    let watch = Watch::new(&db);
+    let runs = parcels(&store).await;
+    let mut first = Session::open(&db, Role::App).await;
+    let mut last = Session::open(&db, Role::App).await;
+    for (holder, run) in [(&mut first, runs[1]), (&mut last, runs[4])] {
+        holder.begin(Isolation::ReadCommitted).await;
+        holder.apply(&carry(run)).await.expect("held");
+    }
+    let mut batch: Vec<Move> = runs[..5].iter().copied().map(carry).collect();
+    batch[1] = at_length(carry(runs[1]));
+    let mut session = Session::open(&db, Role::App).await;
+    let pid = session.pid;
+    let waiting = tokio::spawn(async move { session.batch(&batch).await });
+    watch.until_blocked(pid).await;
+    // All is judged, nothing after the first is locked.
+    store.fn_state_transition_apply(&carry(runs[3])).await.expect("carried meanwhile");
+    first.rollback().await;
+    watch.until_blocked_on(pid, last.pid).await;
+    let locked = sqlx::query("select from fsm.run where run_id = $1 for update nowait")
+        .bind(runs[3])
+        .execute(&watch.pool)
+        .await
+        .expect_err("the batch has it");
+    assert_eq!(locked.as_database_error().and_then(|e| e.code()).as_deref(), Some("55P03"));
+    last.rollback().await;
+    let reports = waiting.await.expect("no panic").expect("verdicts");
+    let seqs: Vec<Option<i64>> = reports.iter().map(|report| report.seq).collect();
+    assert_eq!(seqs, [Some(2), Some(2), Some(2), Some(3), Some(2)]);
+    assert_eq!(watch.count(BROKEN_CHAINS).await, 0);
+}
+
 /// FSM-6: batches lock in the order of ids across what moves together and what goes alone: two of them that part their runs in opposite
 /// ways come to an end.
 #[tokio::test]

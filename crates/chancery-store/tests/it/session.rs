@@ -147,6 +147,19 @@ impl Watch {
         until("the session waits for a lock", || self.is_blocked(pid)).await;
     }
 
+    /// Waits until the session stands behind this other one.
+    pub(crate) async fn until_blocked_on(&self, pid: i32, other: i32) {
+        until("the session waits for the other one", || async {
+            sqlx::query_scalar("select $2 = any (pg_blocking_pids($1))")
+                .bind(pid)
+                .bind(other)
+                .fetch_one(&self.pool)
+                .await
+                .expect("an answer")
+        })
+        .await;
+    }
+
     /// Waits until the session stands in front of a lock, or has its answer without having to wait for one.
     pub(crate) async fn until_blocked_or_done<T>(&self, pid: i32, task: &JoinHandle<T>) {
         until("the session waits for a lock or is done", || async {
