@@ -5,6 +5,7 @@ use chancery_model::machine::{Definition, File};
 use chancery_store::{Role, Store, Target};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
+use tokio::runtime::{Handle, RuntimeFlavor};
 use uuid::Uuid;
 
 use crate::TestCluster;
@@ -149,7 +150,11 @@ impl Drop for TestDb {
                 admin.execute(AssertSqlSafe(statement)).await.ok()
             })
         });
+        // PostgreSQL waits until a login that is half-way in has ended, and that login may be a task of this very runtime: its other
+        // tasks go on meanwhile, where it has threads for them.
+        let threads = Handle::try_current()
+            .is_ok_and(|here| here.runtime_flavor() == RuntimeFlavor::MultiThread);
         // A database that stays behind costs disk, not truth; the next `make test` starts from a fresh cluster.
-        drop(dropped.join());
+        drop(if threads { tokio::task::block_in_place(|| dropped.join()) } else { dropped.join() });
     }
 }
