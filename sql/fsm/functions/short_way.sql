@@ -1,7 +1,7 @@
 -- promise: the transition of a move that can be judged by one look: a service's well-formed, unsigned request with a new key, by a
 --          row that asks for nothing but its guards, and those that read the run's data hold. No row means that the full way has to
 --          judge (fsm.evaluate). Rules that read more than the data (config_rule) are left to who asks.
--- callers: fsm.move, with the run it has read; fsm.fn_state_transition_apply_batch, with each of its runs
+-- callers: fsm.move, with the run it has read; fsm.parts_of_batch, with each of its runs
 --
 -- SQL, STABLE and without settings, so that the planner writes it into the statement that asks: it costs no call. What is asked of
 -- the request alone stands in a CASE so that it is a filter of this scan: by itself the planner would put a node of its own before it.

@@ -293,25 +293,21 @@ async fn a_parent_that_moves_on_still_takes_children() {
     waiting.await.expect("no panic").expect("the dossier goes on, so it takes papers");
 }
 
-/// FSM-6: batches lock in one order, whatever order they are given in.
-#[tokio::test]
-async fn opposite_batches_do_not_deadlock() {
+/// Two batches, made of the same open papers by `moves` (for the first, for the second), of which a third session holds one in the middle:
+/// both have taken what they can before either gets on. They come to an end without a deadlock.
+pub(crate) async fn two_batches_finish_each_paper_once(moves: impl Fn(bool, &[Uuid]) -> Vec<Move>) {
     let (db, store, watch) = archive().await;
     let dossier = store.fn_run_start(&new_dossier()).await.expect("a dossier").run_id;
     let mut papers = Vec::new();
     for _ in 0..9 {
         papers.push(store.fn_run_start(&new_paper(dossier)).await.expect("a paper").run_id);
     }
-    // Held in the middle, both batches have taken what they can before either gets on.
     let mut holder = Session::open(&db, Role::App).await;
     holder.begin(Isolation::ReadCommitted).await;
     holder.apply(&finish(papers[4])).await.expect("the middle one");
     let mut waiting = Vec::new();
-    for reversed in [false, true] {
-        let mut moves: Vec<Move> = papers.iter().copied().map(finish).collect();
-        if reversed {
-            moves.reverse();
-        }
+    for second in [false, true] {
+        let moves = moves(second, &papers);
         let mut session = Session::open(&db, Role::App).await;
         let pid = session.pid;
         waiting.push(tokio::spawn(async move { session.batch(&moves).await }));
@@ -324,6 +320,19 @@ async fn opposite_batches_do_not_deadlock() {
         made += reports.iter().filter(|report| report.ok).count();
     }
     assert_eq!(made, papers.len(), "each paper was finished once");
+}
+
+/// FSM-6: batches lock in one order, whatever order they are given in.
+#[tokio::test]
+async fn opposite_batches_do_not_deadlock() {
+    two_batches_finish_each_paper_once(|second, papers| {
+        let mut moves: Vec<Move> = papers.iter().copied().map(finish).collect();
+        if second {
+            moves.reverse();
+        }
+        moves
+    })
+    .await;
 }
 
 /// FSM-6: batches whose guards read each other's runs crosswise come to an end. One of them may be told to try again, and
