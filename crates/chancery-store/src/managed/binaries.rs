@@ -8,6 +8,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::answers::Answers;
 use super::error::Error;
 use super::home::Home;
 
@@ -78,6 +79,8 @@ pub struct BinarySearch {
     pub distributions: Vec<VersionFolders>,
     /// A root below which packages were unpacked, with their libraries.
     pub cache: Option<PathBuf>,
+    /// A file that keeps what programs answered, so that a command need not ask them again.
+    pub answers: Option<PathBuf>,
 }
 
 impl BinarySearch {
@@ -99,16 +102,17 @@ impl BinarySearch {
                 distribution("/opt/homebrew/opt", "postgresql@"),
             ],
             cache: Some(home.binary_cache()),
+            answers: Some(home.pg().join("programs")),
         }
     }
 
     /// The folders to look into, best first, each with the libraries its programs need.
-    fn places(&self) -> Vec<Place> {
+    fn places(&self, answers: &mut Answers) -> Vec<Place> {
         if let Some(explicit) = &self.explicit {
             return vec![Place::system(explicit.clone())];
         }
         let mut places: Vec<Place> = Vec::new();
-        places.extend(self.bin_dir_of_pg_config().map(Place::system));
+        places.extend(self.bin_dir_of_pg_config(answers).map(Place::system));
         places.extend(self.path.iter().cloned().map(Place::system));
         places.extend(
             self.distributions.iter().flat_map(VersionFolders::bin_dirs).map(Place::system),
@@ -127,13 +131,17 @@ impl BinarySearch {
         places
     }
 
-    fn bin_dir_of_pg_config(&self) -> Option<PathBuf> {
+    fn bin_dir_of_pg_config(&self, answers: &mut Answers) -> Option<PathBuf> {
         let pg_config =
             self.path.iter().map(|dir| dir.join("pg_config")).find(|path| is_program(path))?;
-        let output = Command::new(pg_config).arg("--bindir").stdin(Stdio::null()).output().ok()?;
-        let line = String::from_utf8(output.stdout).ok()?;
+        let line = answers.of(&pg_config, || {
+            let mut command = Command::new(&pg_config);
+            let output = command.arg("--bindir").stdin(Stdio::null()).output().ok()?;
+            let line = String::from_utf8(output.stdout).ok()?;
+            output.status.success().then_some(line)
+        })?;
         let dir = line.trim_end();
-        (output.status.success() && !dir.is_empty()).then(|| PathBuf::from(dir))
+        (!dir.is_empty()).then(|| PathBuf::from(dir))
     }
 
     /// The places by name, for the message that nothing was found.
@@ -194,7 +202,8 @@ impl Binaries {
 
 /// The newest usable server; its older companions are in [`Binaries::others`].
 pub fn find_binaries(search: &BinarySearch) -> Result<Binaries, Error> {
-    let places = search.places();
+    let mut answers = Answers::read(search.answers.as_deref());
+    let places = search.places(&mut answers);
     let mut seen = HashSet::new();
     let mut usable: Vec<Binaries> = Vec::new();
     let mut newest_too_old: Option<(Version, PathBuf)> = None;
@@ -203,7 +212,7 @@ pub fn find_binaries(search: &BinarySearch) -> Result<Binaries, Error> {
         if !seen.insert(real) {
             continue;
         }
-        let Some(version) = place.server_version() else { continue };
+        let Some(version) = place.server_version(&mut answers) else { continue };
         if version.major < OLDEST_SUPPORTED_MAJOR {
             if newest_too_old.as_ref().is_none_or(|(old, _)| rank(old) < rank(&version)) {
                 newest_too_old = Some((version, place.bin_dir.clone()));
@@ -212,6 +221,7 @@ pub fn find_binaries(search: &BinarySearch) -> Result<Binaries, Error> {
             usable.push(place.binaries(version));
         }
     }
+    answers.keep();
     // The sort is stable: of two equal versions the place that comes first in the order wins.
     usable.sort_by_key(|binaries| std::cmp::Reverse(rank(&binaries.version)));
     let mut newest_first = usable.into_iter();
@@ -237,14 +247,17 @@ impl Place {
         Self { bin_dir, library_dirs: Vec::new() }
     }
 
-    fn server_version(&self) -> Option<Version> {
+    fn server_version(&self, answers: &mut Answers) -> Option<Version> {
         let postgres = self.bin_dir.join("postgres");
         if !is_program(&postgres) {
             return None;
         }
-        let output =
-            in_clean_environment(&postgres, &self.library_dirs).arg("--version").output().ok()?;
-        Version::parse(&String::from_utf8_lossy(&output.stdout))
+        let line = answers.of(&postgres, || {
+            let mut command = in_clean_environment(&postgres, &self.library_dirs);
+            let output = command.arg("--version").output().ok()?;
+            Some(String::from_utf8_lossy(&output.stdout).into_owned())
+        })?;
+        Version::parse(&line)
     }
 
     fn binaries(&self, version: Version) -> Binaries {

@@ -15,6 +15,7 @@
 //! <home>/pg/log, log.1             the server's messages, rotated by size at start
 //! <home>/pg/run                    the socket, unless that path is too long for one
 //! <home>/pg/socket_dir             where the socket is
+//! <home>/pg/programs               what the server's programs said when they were asked
 //! <home>/pg/cluster.lock           held while somebody starts or stops the server
 //! <home>/postgresql                server binaries unpacked without root, if any
 //! ```
@@ -22,6 +23,7 @@
 //! Invariant: when started as root, `<home>/pg` itself stays root's. The server's user owns only
 //! what lies below, so it can't swap a file under a root process for a link to another one.
 
+mod answers;
 mod binaries;
 mod cluster;
 mod error;
