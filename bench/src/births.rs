@@ -11,11 +11,22 @@ use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
-const ROWS: usize = 1_000;
-/// Admissions of one row each in a round.
-const SINGLES: usize = 100;
-/// The tables are filled to so many births before each of the later rounds.
-const GROWTH: [usize; 2] = [10 * ROWS, 100 * ROWS];
+/// How much is done.
+#[derive(Debug, Clone, Copy)]
+struct Amount {
+    /// Rows of one request.
+    rows: usize,
+    /// Admissions of one row each in a round.
+    singles: usize,
+    /// Rounds that settle plans and statistics; nobody counts them.
+    warm_up: usize,
+}
+
+/// PostgreSQL settles on a plan after five rounds.
+const FULL: Amount = Amount { rows: 1_000, singles: 100, warm_up: 6 };
+const QUICK: Amount = Amount { rows: 50, singles: 5, warm_up: 1 };
+/// The tables are filled to so many requests' births before each of the later rounds.
+const GROWTH: [usize; 2] = [10, 100];
 
 /// The permit, the log, the birth and the events of codes and titles in a collection.
 pub(crate) const BY_HAND: &str = include_str!("../sql/births_by_hand.sql");
@@ -55,43 +66,46 @@ fn micros(time: Duration) -> f64 {
 }
 
 /// All three in turn, `rounds` times, with few births in the tables, with ten and with a hundred times as many; and one row at a time.
-pub(crate) async fn measure(server: &Server, rounds: usize) -> Result<Value> {
+pub(crate) async fn measure(server: &Server, rounds: usize, quick: bool) -> Result<Value> {
+    let amount = if quick { QUICK } else { FULL };
+    let rows = amount.rows;
     let target = server.target("bench_births")?;
-    let mut shop = Shop::open(&target).await?;
+    let mut shop = Shop::open(&target, amount).await?;
     tell(&format!(
         "{:>8} {:>6} | {:>8} {:>8} {:>8} {:>8} | {:>8} {:>6} | {:>8}",
         "births", "rows", "reserve", "insert", "commit", "admitted", "by hand", "ratio", "to bare"
     ));
     let mut figures = Vec::new();
-    for births in [0].into_iter().chain(GROWTH) {
-        shop.fill(births).await?;
-        figures.push(shop.rounds(rounds, ROWS).await?);
+    for times in [0].into_iter().chain(GROWTH) {
+        shop.fill(times * rows).await?;
+        figures.push(shop.rounds(rounds, rows).await?);
     }
     figures.push(shop.rounds(rounds, 1).await?);
     tell("microseconds a row");
     tell(&format!(
-        "{ROWS} admitted rows / by hand: {:.2} × (asked: at most 3)",
+        "{rows} admitted rows / by hand: {:.2} × (asked: at most 3)",
         figures[0]["ratio"].as_f64().context("a ratio")?
     ));
-    for figure in figures.iter().filter(|figure| figure["rows"] == ROWS).skip(1) {
+    for figure in figures.iter().filter(|figure| figure["rows"] == rows).skip(1) {
         let growth = figure["admitted_us"].as_f64().context("a time")?
             / figures[0]["admitted_us"].as_f64().context("a time")?;
         tell(&format!("cost with {} births in the tables: {growth:.2} ×", figure["births_before"]));
     }
     shop.close().await?;
-    Ok(json!({ "what": "births", "rows": ROWS, "figures": figures }))
+    Ok(json!({ "what": "births", "rows": rows, "figures": figures }))
 }
 
 /// A table under admission, and the two logins that an admission needs.
 struct Shop {
     target: Target,
+    amount: Amount,
     desk: PgConnection,
     writer: PgConnection,
     born: usize,
 }
 
 impl Shop {
-    async fn open(target: &Target) -> Result<Self> {
+    async fn open(target: &Target, amount: Amount) -> Result<Self> {
         target.migrate().await?;
         let operator = Store::open(target, Role::Migrator)?;
         registry::install_product_machines(&operator, "bench").await?;
@@ -115,7 +129,7 @@ impl Shop {
         owner.close().await?;
         let desk = target.options(Role::App)?.connect().await?;
         let writer = target.options(Role::BirthWriter)?.connect().await?;
-        Ok(Self { target: target.clone(), desk, writer, born: 0 })
+        Ok(Self { target: target.clone(), amount, desk, writer, born: 0 })
     }
 
     async fn close(self) -> Result<()> {
@@ -128,10 +142,10 @@ impl Shop {
     async fn rounds(&mut self, rounds: usize, rows: usize) -> Result<Value> {
         let births = self.born;
         let mut measured = Vec::new();
-        // The first rounds settle plans and statistics; nobody counts them. PostgreSQL settles on a plan after five.
-        for round in 0..rounds + 6 {
+        let warm_up = self.amount.warm_up;
+        for round in 0..rounds + warm_up {
             let taken = if rows == 1 { self.singles().await? } else { self.once(rows).await? };
-            if round >= 6 {
+            if round >= warm_up {
                 measured.push(taken);
             }
         }
@@ -187,7 +201,7 @@ impl Shop {
     /// Some rows one by one, each in transactions of its own.
     async fn singles(&mut self) -> Result<Round> {
         let mut sum = self.once(1).await?;
-        for _ in 1..SINGLES {
+        for _ in 1..self.amount.singles {
             let one = self.once(1).await?;
             sum.reserve += one.reserve;
             sum.insert += one.insert;
@@ -195,7 +209,7 @@ impl Shop {
             sum.by_hand += one.by_hand;
             sum.bare += one.bare;
         }
-        let share = u32::try_from(SINGLES)?;
+        let share = u32::try_from(self.amount.singles)?;
         Ok(Round {
             reserve: sum.reserve / share,
             insert: sum.insert / share,
@@ -251,7 +265,7 @@ impl Shop {
             say(&format!("filling up to {births} births"));
         }
         while self.born < births {
-            self.once((births - self.born).min(5 * ROWS)).await?;
+            self.once((births - self.born).min(5 * self.amount.rows)).await?;
         }
         self.analyze().await
     }

@@ -177,7 +177,12 @@ impl Course {
 }
 
 /// Measures, and fails when HTTP costs more than asked.
-pub(crate) async fn measure(server: &Server, rounds: usize, time: Duration) -> Result<Value> {
+pub(crate) async fn measure(
+    server: &Server,
+    rounds: usize,
+    time: Duration,
+    quick: bool,
+) -> Result<Value> {
     let ground = Ground::prepare(server, "bench_http", RUNS).await?;
     let operator = Store::open(&ground.target, Role::Migrator)?;
     let token = format!("chy_{}", Uuid::now_v7().simple());
@@ -243,7 +248,7 @@ pub(crate) async fn measure(server: &Server, rounds: usize, time: Duration) -> R
     tell(&format!(
         "a move over HTTP / through the library at {CLIENTS} clients: {ratio:.2} (asked: {ASKED})"
     ));
-    ensure!(ratio >= ASKED, "a move over HTTP costs more than asked: {ratio:.2}");
+    ensure!(quick || ratio >= ASKED, "a move over HTTP costs more than asked: {ratio:.2}");
     Ok(json!({
         "what": "http", "clients": CLIENTS, "ratio": ratio, "library_per_second": library.0, "http_per_second": http.0,
         "library_p99_ms": library.1, "http_p99_ms": http.1, "ratios": figures.iter().map(|one| one.0).collect::<Vec<_>>(),

@@ -60,6 +60,9 @@ struct Arguments {
     /// Draw layouts of several shapes into a folder, and measure nothing.
     #[arg(long, value_name = "FOLDER")]
     layout_svg: Option<PathBuf>,
+    /// One round with little: shows that everything runs, measures nothing.
+    #[arg(long)]
+    quick: bool,
     /// Leave out the batches.
     #[arg(long)]
     single_only: bool,
@@ -120,12 +123,19 @@ impl Course {
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let arguments = Arguments::parse();
+    let mut arguments = Arguments::parse();
+    if arguments.quick {
+        arguments.rounds = 1;
+        arguments.seconds = 0.2;
+        arguments.clients = vec![2];
+        arguments.empty_only = true;
+    }
+    let arguments = arguments;
     if let Some(folder) = &arguments.layout_svg {
         return layout::draw(folder);
     }
     if arguments.layout_only {
-        let figures = layout::measure(arguments.rounds)?;
+        let figures = layout::measure(arguments.rounds, arguments.quick)?;
         return keep(&arguments.json.with_file_name("layout.json"), &figures);
     }
     let (mut terminated, mut interrupted) =
@@ -139,28 +149,30 @@ async fn main() -> Result<()> {
 }
 
 async fn measure_with_a_cluster(arguments: Arguments) -> Result<()> {
+    let quick = arguments.quick;
     say("preparing a cluster with default durability (fsync on, data checksums)");
     let server = Server::start()?;
     if let Some(seconds) = arguments.held_only {
-        let figures = held::measure(&server, Duration::from_secs(seconds)).await?;
+        let figures = held::measure(&server, Duration::from_secs(seconds), quick).await?;
         return keep(&arguments.json.with_file_name("held_snapshot.json"), &figures);
     }
     if arguments.http_only {
         let time = Duration::from_secs_f64(arguments.seconds);
-        let figures = http::measure(&server, arguments.rounds, time).await?;
+        let figures = http::measure(&server, arguments.rounds, time, quick).await?;
         return keep(&arguments.json.with_file_name("http.json"), &figures);
     }
     if arguments.births_only {
-        let figures = births::measure(&server, arguments.rounds).await?;
+        let figures = births::measure(&server, arguments.rounds, quick).await?;
         return keep(&arguments.json.with_file_name("births.json"), &figures);
     }
     if arguments.workflows_only {
-        let figures = workflows::measure(&server, arguments.rounds.max(20)).await?;
+        let rounds = if quick { 1 } else { arguments.rounds.max(20) };
+        let figures = workflows::measure(&server, rounds, quick).await?;
         return keep(&arguments.json.with_file_name("workflows.json"), &figures);
     }
     let mut units = None;
     if !arguments.moves_only {
-        units = Some(units::measure(&server, arguments.rounds).await?);
+        units = Some(units::measure(&server, arguments.rounds, quick).await?);
     }
     if arguments.units_only {
         return Ok(());
