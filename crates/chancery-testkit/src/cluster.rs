@@ -60,11 +60,17 @@ impl TestCluster {
         this
     }
 
-    /// Stops the cluster; for the end of a test session.
+    /// Where data directories that were prepared for tests lie, of this release and this day.
+    pub fn prepared_homes() -> PathBuf {
+        Self::home().join("homes").join(template_of_today())
+    }
+
+    /// Stops the cluster and removes what was prepared; for the end of a test session.
     ///
     /// # Panics
     /// When it does not stop.
     pub fn stop(&self) -> bool {
+        let _ = std::fs::remove_dir_all(Self::home().join("homes"));
         self.cluster.stop().expect("the test cluster stops")
     }
 

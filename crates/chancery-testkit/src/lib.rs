@@ -7,6 +7,7 @@ pub mod flows;
 mod hand;
 mod machines;
 mod people;
+pub mod slice;
 mod waiting;
 pub mod workflows;
 

@@ -29,8 +29,7 @@ fn agent() -> ureq::Agent {
 /// SEC-2: from the first password over TLS to an accepted key and a revoked token; bad input on the way is refused by name.
 #[test]
 fn people_and_programs_are_let_in_and_out() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     place.done(&["principal", "add", "alice", "--kind", "human", "--class", "reviewer"]);
     place.done(&["principal", "add", "scanner", "--kind", "service", "--class", "executor_worker"]);
 

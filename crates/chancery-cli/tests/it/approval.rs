@@ -21,21 +21,20 @@ transitions:
 "#;
 
 fn with_people() -> Place {
-    let place = Place::new();
-    place.done(&["db", "start"]);
-    for (name, kind, classes) in [
-        ("alice", "human", "pic_human"),
-        ("bob", "human", "reviewer"),
-        ("carol", "human", "sovereign"),
-        ("rita", "human", "review_authority"),
-        ("both", "human", "reviewer,sovereign"),
-        ("executor", "service", "executor_dot991"),
-        ("verifier", "service", "verifier_dot992"),
-    ] {
-        place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
-        place.done(&["key", "new", name]);
-    }
-    place
+    Place::prepared("approval", |place| {
+        for (name, kind, classes) in [
+            ("alice", "human", "pic_human"),
+            ("bob", "human", "reviewer"),
+            ("carol", "human", "sovereign"),
+            ("rita", "human", "review_authority"),
+            ("both", "human", "reviewer,sovereign"),
+            ("executor", "service", "executor_dot991"),
+            ("verifier", "service", "verifier_dot992"),
+        ] {
+            place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
+            place.done(&["key", "new", name]);
+        }
+    })
 }
 
 /// APR-1, FSM-11 and the rows `approval`, `machine` of the CLI.

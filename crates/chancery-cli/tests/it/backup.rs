@@ -474,8 +474,7 @@ fn it_goes_on(here: &Place, there: &Place) {
 /// a table of evidence that nobody put into the set would be lost.
 #[test]
 fn the_set_of_tables_is_whole() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     let listed =
         |sql: &str| -> Vec<String> { place.superuser(sql).lines().map(str::to_owned).collect() };
     let set = tables(&place);
@@ -506,8 +505,7 @@ fn the_set_of_tables_is_whole() {
 /// ORC-6: whatever goes wrong is named, and no file stands where the backup should be.
 #[test]
 fn a_backup_that_fails_leaves_nothing() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     let gpg = Gpg::new();
     let fingerprint = gpg.new_key("ops@example.org");
     let key = BackupKey::parse(&gpg.export(&fingerprint)).expect("a usable key");

@@ -36,7 +36,6 @@ struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     fn new(place: &'a Place) -> Self {
-        place.done(&["db", "start"]);
         for (name, class) in [
             ("alice", "pic_human"),
             ("bob", "reviewer"),
@@ -109,7 +108,7 @@ impl<'a> Bench<'a> {
 /// FSM-5, FSM-7, SEC-1 and the list "bad input": every kind has its own code and changes nothing.
 #[test]
 fn every_kind_of_bad_input_is_refused_by_name_and_changes_nothing() {
-    let place = Place::new();
+    let place = Place::with_database();
     let bench = Bench::new(&place);
     machine_files(&bench);
     bench.nothing_changed("machine files");

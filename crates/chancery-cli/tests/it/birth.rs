@@ -14,14 +14,13 @@ const SHOP: &str = "
   insert into shop.film (code, title) values ('F-0', 'The Trial')";
 
 fn with_shop() -> Place {
-    let place = Place::new();
-    place.done(&["db", "start"]);
-    for (name, class) in [("alice", "pic_human"), ("bob", "reviewer"), ("carol", "sovereign")] {
-        place.done(&["principal", "add", name, "--kind", "human", "--class", class]);
-        place.done(&["key", "new", name]);
-    }
-    place.superuser(SHOP);
-    place
+    Place::prepared("birth", |place| {
+        for (name, class) in [("alice", "pic_human"), ("bob", "reviewer"), ("carol", "sovereign")] {
+            place.done(&["principal", "add", name, "--kind", "human", "--class", class]);
+            place.done(&["key", "new", name]);
+        }
+        place.superuser(SHOP);
+    })
 }
 
 fn protect(place: &Place, more: &[&str]) -> Value {

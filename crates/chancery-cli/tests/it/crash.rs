@@ -6,6 +6,8 @@
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
+use chancery_testkit::slice;
+
 use crate::cutter::{status, with_people};
 use crate::place::Place;
 
@@ -34,8 +36,8 @@ const PHASES: [Phase; 4] = [
 
 #[test]
 fn a_kill_at_any_moment_leaves_no_half_state() {
-    let kills = number("CHANCERY_TEST_KILLS", 1);
-    let mut random = Random(number("CHANCERY_TEST_SEED", 20_260_516));
+    let kills = slice::amount("CHANCERY_TEST_KILLS", 1);
+    let mut random = Random(slice::seed(20_260_516));
     let place = with_people();
     let server = || place.json(&["db", "status"])["pid"].as_i64().expect("the server runs");
     // The undisturbed walk gives the time of each phase.
@@ -118,8 +120,8 @@ fn a_kill_at_any_moment_leaves_no_half_state() {
 /// CUT-12: the sweep as well; it concerns many entries at once.
 #[test]
 fn a_killed_sweep_promotes_all_or_nothing() {
-    let kills = number("CHANCERY_TEST_KILLS", 1);
-    let mut random = Random(number("CHANCERY_TEST_SEED", 20_260_517));
+    let kills = slice::amount("CHANCERY_TEST_KILLS", 1);
+    let mut random = Random(slice::seed(20_260_517));
     let place = with_people();
     for n in 0..kills {
         for k in 0..5 {
@@ -193,11 +195,6 @@ fn kill_9(pid: i64) {
         .status();
     // One that ended meanwhile is as dead as it should be.
     killed.expect("kill runs");
-}
-
-#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-pub(crate) fn number<T: std::str::FromStr>(variable: &str, otherwise: T) -> T {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
 /// splitmix64: small, seeded, the same on every machine.

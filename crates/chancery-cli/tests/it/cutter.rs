@@ -9,20 +9,19 @@ const POLICY: &str = include_str!("../../../../examples/documents/records-policy
 
 /// Everybody that a cut needs, each with a key. `both` may cut and verify, and must not do both.
 pub(crate) fn with_people() -> Place {
-    let place = Place::new();
-    place.done(&["db", "start"]);
-    for (name, kind, classes) in [
-        ("alice", "human", "pic_human"),
-        ("rita", "human", "review_authority"),
-        ("carol", "human", "sovereign"),
-        ("executor", "service", "executor_dot991"),
-        ("verifier", "service", "verifier_dot992"),
-        ("both", "service", "executor_dot991,verifier_dot992"),
-    ] {
-        place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
-        place.done(&["key", "new", name]);
-    }
-    place
+    Place::prepared("cutter", |place| {
+        for (name, kind, classes) in [
+            ("alice", "human", "pic_human"),
+            ("rita", "human", "review_authority"),
+            ("carol", "human", "sovereign"),
+            ("executor", "service", "executor_dot991"),
+            ("verifier", "service", "verifier_dot992"),
+            ("both", "service", "executor_dot991,verifier_dot992"),
+        ] {
+            place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
+            place.done(&["key", "new", name]);
+        }
+    })
 }
 
 /// Adds, marks, sweeps and approves a document; gives its request.

@@ -11,8 +11,7 @@ fn text<'a>(value: &'a Value, key: &str) -> &'a str {
 /// UIG-1, UIG-3, UIG-7: nothing is wrong; a job dies; it is counted, listed, shown, followed, summarized, and each reader sees their part.
 #[test]
 fn a_dead_job_is_found_and_followed() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     for (name, kind, class) in [
         ("alice", "human", "pic_human"),
         ("olga", "human", "observer"),

@@ -10,17 +10,16 @@ use crate::place::Place;
 const ODD: &str = "# Tiêu đề\r\n\n“đúng” 𝔸 \u{2028}\n\nno newline at the end";
 
 fn with_people() -> Place {
-    let place = Place::new();
-    place.done(&["db", "start"]);
-    for (name, kind, class) in [
-        ("alice", "human", "pic_human"),
-        ("carol", "human", "sovereign"),
-        ("verifier", "service", "verifier_dot992"),
-    ] {
-        place.done(&["principal", "add", name, "--kind", kind, "--class", class]);
-        place.done(&["key", "new", name]);
-    }
-    place
+    Place::prepared("kb", |place| {
+        for (name, kind, class) in [
+            ("alice", "human", "pic_human"),
+            ("carol", "human", "sovereign"),
+            ("verifier", "service", "verifier_dot992"),
+        ] {
+            place.done(&["principal", "add", name, "--kind", kind, "--class", class]);
+            place.done(&["key", "new", name]);
+        }
+    })
 }
 
 /// KB-1 and the row `kb` of the CLI: written, read, signed, verified, exported, imported elsewhere, exported again.

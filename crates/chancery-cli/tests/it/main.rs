@@ -1,6 +1,6 @@
 //! The real binary against a real, private PostgreSQL in a throw-away data directory.
 //!
-//! A cluster takes seconds to make, so each test that needs one walks a long way with it.
+//! A cluster takes seconds to make, so it is made once, and each test has a copy of it (`place::Place::prepared`).
 
 mod access;
 mod approval;
@@ -20,6 +20,7 @@ mod kb;
 mod mcp;
 mod orchestrate;
 mod place;
+mod prepared;
 mod queue;
 mod relay;
 mod serve;

@@ -215,8 +215,7 @@ fn letter() -> Value {
 /// loses nothing; and no door lets an agent decide.
 #[test]
 fn an_agent_works_under_its_own_name_and_decides_nothing() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     principal(&place, "alice", "human", &["pic_human"]);
     principal(&place, "carol", "human", &["sovereign"]);
     principal(&place, "scribe", "agent", &["executor_worker"]);
@@ -459,8 +458,7 @@ fn an_agent_works_under_its_own_name_and_decides_nothing() {
 /// SEC-2: what is no message, no tool or no argument is told so by what it is, and nothing changes.
 #[test]
 fn what_makes_no_sense_is_told_so_and_changes_nothing() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     principal(&place, "alice", "human", &["pic_human"]);
     principal(&place, "scribe", "agent", &["executor_worker"]);
     for name in ["alice", "scribe"] {

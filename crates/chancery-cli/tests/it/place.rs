@@ -9,6 +9,8 @@ use std::process::{Command, Stdio};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::prepared;
+
 /// A throw-away data directory; its server is stopped with the value.
 #[derive(Debug)]
 pub(crate) struct Place {
@@ -25,11 +27,33 @@ pub(crate) struct Said {
 }
 
 impl Place {
+    /// An empty data directory: nothing was made in it yet.
     pub(crate) fn new() -> Self {
         let folder = tempfile::Builder::new().prefix("chancery-cli-").tempdir().expect("a folder");
         // Run by root, the server is another user, who must get through.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).expect("its mode");
         Self { folder }
+    }
+
+    /// A data directory with this release's database, its server running. (All of them have the same system identifier, since
+    /// they are copies of one cluster; who restores one into another makes a new one.)
+    pub(crate) fn with_database() -> Self {
+        Self::copy_of(&prepared::original("database", Self::new, |place| {
+            place.done(&["db", "start"]);
+        }))
+    }
+
+    /// As [`Place::with_database`], and in it what `prepare` made. That is done once for all tests that name the same thing; each
+    /// of them has a copy of its own.
+    pub(crate) fn prepared(name: &str, prepare: impl FnOnce(&Self)) -> Self {
+        Self::copy_of(&prepared::original(name, Self::with_database, prepare))
+    }
+
+    fn copy_of(original: &Path) -> Self {
+        let place = Self::new();
+        prepared::copy(original, place.path());
+        place.done(&["db", "start"]);
+        place
     }
 
     pub(crate) fn path(&self) -> &Path {

@@ -5,18 +5,17 @@ use serde_json::{Value, json};
 use crate::place::Place;
 
 fn with_people() -> Place {
-    let place = Place::new();
-    place.done(&["db", "start"]);
-    for (name, kind, classes) in [
-        ("alice", "human", "pic_human"),
-        ("bob", "human", "reviewer"),
-        ("carol", "human", "pic_human,reviewer"),
-        ("hall", "service", "executor_worker"),
-    ] {
-        place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
-        place.done(&["key", "new", name]);
-    }
-    place
+    Place::prepared("queue", |place| {
+        for (name, kind, classes) in [
+            ("alice", "human", "pic_human"),
+            ("bob", "human", "reviewer"),
+            ("carol", "human", "pic_human,reviewer"),
+            ("hall", "service", "executor_worker"),
+        ] {
+            place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
+            place.done(&["key", "new", name]);
+        }
+    })
 }
 
 /// What a worker does, behind its login.

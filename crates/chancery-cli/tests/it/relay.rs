@@ -9,15 +9,14 @@ use std::time::{Duration, Instant};
 use async_nats::jetstream::stream::{Config, DiscardPolicy};
 use chancery_engine::event::Servers;
 use chancery_engine::event::wake::{self, Wake, Woken};
+use chancery_testkit::slice;
 use serde_json::{Value, json};
 
 use crate::place::run_it;
 use scene::{Broker, Meters, until, what};
 
 fn wanted_events() -> usize {
-    std::env::var_os("CHANCERY_TEST_RELAY_EVENTS")
-        .and_then(|text| text.to_str()?.parse().ok())
-        .unwrap_or(4_000)
+    slice::amount("CHANCERY_TEST_RELAY_EVENTS", 1_000)
 }
 
 /// The stream holds what is committed: each event once, in the order of positions, and so in each run's order. Trouble is a finding, whose

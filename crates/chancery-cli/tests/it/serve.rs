@@ -114,8 +114,7 @@ const HELD: &str = "select count(*) from queue.loop_lease where lease_until > cl
 /// From the start over a job to the end: jobs go through, waiting workers are let go, nothing stays leased.
 #[test]
 fn a_host_gives_jobs_and_ends_in_good_order() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     let said = place.run(&["serve", "--listen", "0.0.0.0:0"]).ends_with(2);
     assert!(said.stderr.contains("--insecure-listen"), "{said:?}");
     let said = place.run(&["serve", "--listen", "nowhere"]).ends_with(2);
@@ -177,8 +176,7 @@ fn a_host_gives_jobs_and_ends_in_good_order() {
 /// finds out that it no longer leads.
 #[test]
 fn another_host_leads_when_the_first_is_killed_or_stopped() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     let first = Host::start(&place);
     until("the first leads", || first.leads() == Some(LOOPS));
     let second = Host::start(&place);
@@ -206,8 +204,7 @@ fn another_host_leads_when_the_first_is_killed_or_stopped() {
 /// A database that goes away and comes back does not end the host; it is said once.
 #[test]
 fn a_host_lives_through_a_restart_of_its_database() {
-    let place = Place::new();
-    place.done(&["db", "start"]);
+    let place = Place::with_database();
     let host = Host::start(&place);
     until("the host is ready", || host.leads() == Some(LOOPS));
     place.done(&["db", "stop"]);

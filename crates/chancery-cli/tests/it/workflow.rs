@@ -50,26 +50,17 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
-        let place = Place::new();
-        place.done(&["db", "start"]);
-        for (name, kind, classes) in PEOPLE {
-            let mut args = vec!["principal", "add", name, "--kind", kind];
-            for class in classes {
-                args.extend(["--class", class]);
+        let place = Place::prepared("workflow", |place| {
+            let dora = ("dora", "service", &["executor_worker"][..]);
+            for (name, kind, classes) in PEOPLE.iter().copied().chain([dora]) {
+                let mut args = vec!["principal", "add", name, "--kind", kind];
+                for class in classes {
+                    args.extend(["--class", class]);
+                }
+                place.done(&args);
+                place.done(&["key", "new", name]);
             }
-            place.done(&args);
-            place.done(&["key", "new", name]);
-        }
-        place.done(&[
-            "principal",
-            "add",
-            "dora",
-            "--kind",
-            "service",
-            "--class",
-            "executor_worker",
-        ]);
-        place.done(&["key", "new", "dora"]);
+        });
         let host = Running::start(&place, &["serve", "--listen", ":0", "--json"]);
         let mut worker = place.command(&["worker", "--class", "noop", "--as", "dora"]);
         let worker = worker.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("a worker");

@@ -8,6 +8,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use chancery_testkit::slice;
+
 use super::scene::Scene;
 use crate::place::run_it;
 
@@ -15,7 +17,7 @@ const UNITS: usize = 4;
 /// What the runner does to the world: statements, and files that are made durable and put in place.
 const CALLS: [&str; 3] = ["sendto", "fsync", "rename"];
 /// How many instants are taken by default.
-const SLICE: usize = 9;
+const SLICE: usize = 3;
 
 /// Three commands take a document to its end; each of them is killed at each of its instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +46,7 @@ fn a_runner_killed_at_any_instant_goes_on_to_the_same_end() {
         }
     }
     assert!(instants.len() >= 300, "only {} instants", instants.len());
-    let taken = slice(&instants);
+    let taken = slice_of(&instants);
     let mut met = 0;
     for (stage, call, n) in &taken {
         stages.restore(*stage);
@@ -244,16 +246,14 @@ impl Stages {
 }
 
 /// All of them, or so many, spread over all by a seed.
-#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-fn slice<T: Clone>(all: &[T]) -> Vec<T> {
-    let wanted = std::env::var("CHANCERY_TEST_INSTANTS").ok();
+fn slice_of<T: Clone>(all: &[T]) -> Vec<T> {
+    let wanted = slice::asked("CHANCERY_TEST_INSTANTS");
     if wanted.as_deref() == Some("all") {
         return all.to_vec();
     }
-    let seed = std::env::var("CHANCERY_TEST_SEED").ok().and_then(|text| text.parse().ok());
-    let some = wanted.and_then(|text| text.parse().ok()).unwrap_or(SLICE);
+    let some = slice::amount("CHANCERY_TEST_INSTANTS", SLICE);
     let step = (all.len() / some).max(1);
-    let first = seed.unwrap_or(20_261_115_usize) % step;
+    let first = usize::try_from(slice::seed(20_261_115)).unwrap_or_default() % step;
     all.iter().skip(first).step_by(step).cloned().collect()
 }
 

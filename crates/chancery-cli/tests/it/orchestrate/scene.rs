@@ -17,20 +17,20 @@ pub(crate) struct Scene {
 impl Scene {
     /// People, keys and the pinned key; no document yet.
     pub(crate) fn new() -> Self {
-        let place = Place::new();
-        place.done(&["db", "start"]);
-        for (name, kind, classes) in [
-            ("alice", "human", "pic_human"),
-            ("sofia", "human", "sovereign,review_authority"),
-            ("simon", "human", "sovereign,review_authority"),
-            ("executor", "service", "executor_dot991"),
-            ("verifier", "service", "verifier_dot992"),
-        ] {
-            place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
-            place.done(&["key", "new", name]);
-        }
-        let key = place.file("backup.asc", BACKUP_KEY);
-        place.done(&["cutter", "orchestrate", "backup-key", &key]);
+        let place = Place::prepared("orchestrate", |place| {
+            for (name, kind, classes) in [
+                ("alice", "human", "pic_human"),
+                ("sofia", "human", "sovereign,review_authority"),
+                ("simon", "human", "sovereign,review_authority"),
+                ("executor", "service", "executor_dot991"),
+                ("verifier", "service", "verifier_dot992"),
+            ] {
+                place.done(&["principal", "add", name, "--kind", kind, "--class", classes]);
+                place.done(&["key", "new", name]);
+            }
+            let key = place.file("backup.asc", BACKUP_KEY);
+            place.done(&["cutter", "orchestrate", "backup-key", &key]);
+        });
         Self { place }
     }
 

@@ -56,21 +56,14 @@ pub(super) struct Meters {
 
 impl Meters {
     pub(super) async fn new(count: usize) -> Self {
-        let place = Place::new();
-        place.done(&["db", "start"]);
-        for name in ["writer", "relay"] {
-            place.done(&[
-                "principal",
-                "add",
-                name,
-                "--kind",
-                "service",
-                "--class",
-                "executor_worker",
-            ]);
-        }
-        let file = place.file("meter.yaml", METER);
-        place.done(&["machine", "apply", &file]);
+        let place = Place::prepared("meters", |place| {
+            for name in ["writer", "relay"] {
+                let kind = ["--kind", "service", "--class", "executor_worker"];
+                place.done(&[&["principal", "add", name], &kind[..]].concat());
+            }
+            let file = place.file("meter.yaml", METER);
+            place.done(&["machine", "apply", &file]);
+        });
         let home = Home::resolve(Some(place.path().to_owned()), &Env::default()).expect("a home");
         let path = std::env::var_os("PATH");
         let binaries = find_binaries(&BinarySearch::on_this_machine(path.as_deref(), &home));
