@@ -5,6 +5,13 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup build ui demo walk test test-ui check bench bench-queue test-soak docs api
 
+# Most tests wait for a server, a signal or a time-out more than they compute: three at a time for each core keep the cores busy.
+TEST_THREADS ?= $(shell echo $$((3 * $$(nproc 2>/dev/null || getconf _NPROCESSORS_ONLN))))
+# The slices of long tests are drawn from the commit, so that the slices of many commits come to the whole.
+TEST_SEED ?= $(shell echo $$((16#$$(git rev-parse --short=7 HEAD 2>/dev/null | cut -c 1-7 || echo 1))))
+
+, := ,
+
 # The demo's data stays out of the way of a real installation.
 DEMO_HOME ?= /tmp/chancery-demo-$(shell id -u)
 
@@ -49,44 +56,49 @@ walk: build ## a guided walk by command, from an empty data directory to a verif
 
 test: setup ui ## every test, with a seeded slice of the long ones
 	@echo "building the tests (the first build takes a few minutes)"
-	cargo build --workspace --all-targets
-	echo "running the tests against a private PostgreSQL"
+	bin/step "build the tests" cargo build --workspace --all-targets
+	export CHANCERY_TEST_SEED="$${CHANCERY_TEST_SEED:-$(TEST_SEED)}"
+	echo "running the tests against a private PostgreSQL, $(TEST_THREADS) at a time"
 	$(in_memory)
 	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
-	cargo nextest run --workspace --no-fail-fast
+	code=0
+	bin/step "run the tests" cargo nextest run --workspace --no-fail-fast --test-threads $(TEST_THREADS) $$([ -t 2 ] || echo --status-level pass --show-progress counter) || code=$$?
+	bin/test-report target/nextest/default/junit.xml || true
+	echo "the seed was $$CHANCERY_TEST_SEED; CHANCERY_TEST_SEED=$$CHANCERY_TEST_SEED repeats it"
+	exit $$code
 
 test-ui: build ## the ten core tasks, accessibility and pictures in a real browser, against a real server
 	@bin/browser-tools
 	ui/node_modules/.bin/node ui/tests/browser/run.mjs
 
-check: setup ui ## format, lints, documentation, words and types of the UI, licences
+check: setup ui ## format, lints, documentation, words and types of the UI, licences, lock files
 	@echo "checking format, lints and documentation"
-	npm --prefix ui run --silent check
-	npm --prefix ui test
-	npm --prefix ui run --silent typecheck
-	cargo fmt --all --check
-	cargo clippy --workspace --all-targets -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --quiet
+	bin/step "UI: words" npm --prefix ui run --silent check
+	bin/step "UI: unit tests" npm --prefix ui test
+	bin/step "UI: types" npm --prefix ui run --silent typecheck
+	bin/step "format" cargo fmt --all --check
+	bin/step "lock file of the benchmarks' peers" bin/peers-lock
+	bin/step "lints" cargo clippy --workspace --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" bin/step "documentation" cargo doc --workspace --no-deps --document-private-items --quiet
 	if command -v cargo-deny >/dev/null; then
-	  cargo deny --offline check licenses bans sources
+	  bin/step "licences and crate walls" cargo deny --offline check licenses bans sources
 	else
 	  echo "cargo-deny is not installed: licences and crate walls were not checked (cargo install cargo-deny)"
 	fi
 
-bench: setup ## the engine beside its limit, in one run; figures in bench/results/transitions.json
-	@echo "building the benchmark with optimisation"
+bench: setup ## the engine beside its limit, in one run; figures in bench/results/; QUICK=1 shows that all of it runs
+	@echo "building the benchmarks with optimisation (the first build takes about 8 minutes on 2 cores)"
 	cargo build --release -p chancery-bench
-	target/release/chancery-bench
-	target/release/chancery-bench --births-only
-	target/release/chancery-bench --workflows-only
-	target/release/chancery-bench --layout-only
-	target/release/chancery-bench --http-only
-	target/release/chancery-bench --held-only 180
+	echo "$(if $(QUICK),one round with little: about 2 minutes$(,) and the figures mean nothing,measuring: about 35 minutes; Ctrl-C ends it$(,) and QUICK=1 shows in 2 minutes that all of it runs)"
+	for part in "" --births-only --workflows-only --layout-only --http-only "--held-only 180"; do
+	  target/release/chancery-bench $(if $(QUICK),--quick) $$part
+	done
 
-bench-queue: setup ## the queue beside River and graphile_worker, in one run; figures in bench/results/queue.json
-	@echo "building the peers with optimisation (the first build takes some minutes)"
+bench-queue: setup ## the queue beside River and graphile_worker, in one run; figures in bench/results/queue.json; QUICK=1 as above
+	@echo "building the peers with optimisation (the first build takes about 10 minutes on 2 cores)"
 	cargo build --release --locked --manifest-path bench/peers/Cargo.toml --target-dir bench/peers/target
-	bench/peers/target/release/chancery-bench-peers
+	echo "$(if $(QUICK),one round with little: about half a minute$(,) and the figures mean nothing,measuring: about 6 minutes; Ctrl-C ends it$(,) and QUICK=1 shows in half a minute that it runs)"
+	bench/peers/target/release/chancery-bench-peers $(if $(QUICK),--quick)
 
 test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"

@@ -2,6 +2,9 @@
 //!
 //! A file runs as a superuser in a transaction of its own that is rolled back. It finds the schema `t` with the assertions
 //! below, a service `worker` and an active machine `parcel`.
+//!
+//! `cargo test -p chancery-store --test claims` shows each claim by itself. Nextest gives each test a process, and so a database, of
+//! its own, which takes longer than what most claims do: there they are one test, in one database.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -107,6 +110,21 @@ impl Ground {
     }
 }
 
+impl Ground {
+    /// Every claim, whatever became of those before it.
+    #[expect(clippy::print_stdout, reason = "one test says how many claims it is")]
+    fn check_all(&self, claims: &[(String, PathBuf)]) -> Result<(), Failed> {
+        let mut failed = String::new();
+        for (name, file) in claims {
+            if let Err(why) = self.check(file) {
+                failed += &format!("{name}: {}\n", why.message().unwrap_or_default());
+            }
+        }
+        println!("{} claims", claims.len());
+        if failed.is_empty() { Ok(()) } else { Err(failed.into()) }
+    }
+}
+
 /// What PostgreSQL says, with the place in the file's own statements.
 fn told(error: &sqlx::Error) -> String {
     let Some(error) = error
@@ -146,13 +164,16 @@ fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let ground =
         Arc::new(Ground { runtime: Runtime::new().expect("a runtime"), db: OnceLock::new() });
-    let trials = claims()
-        .into_iter()
-        .map(|(name, file)| {
+    let trials = if std::env::var_os("NEXTEST").is_some() {
+        let ground = Arc::clone(&ground);
+        vec![Trial::test("every_claim_holds", move || ground.check_all(&claims()))]
+    } else {
+        let trial = |(name, file): (String, PathBuf)| {
             let ground = Arc::clone(&ground);
             Trial::test(name, move || ground.check(&file))
-        })
-        .collect();
+        };
+        claims().into_iter().map(trial).collect()
+    };
     let conclusion = libtest_mimic::run(&arguments, trials);
     // Before the process ends, so that the database goes with it.
     drop(ground);

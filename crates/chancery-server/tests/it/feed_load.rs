@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use chancery_store::fsm::{Move, Start};
 use chancery_store::{Role, Store};
-use chancery_testkit::{TestDb, until};
+use chancery_testkit::{TestDb, slice, until};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
@@ -47,10 +47,9 @@ struct Figures {
 }
 
 impl Figures {
-    #[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
     /// A slice, or everything: 1,000 clients, 5,000 deliveries a second.
     fn asked() -> Self {
-        match std::env::var("CHANCERY_TEST_LISTENERS").ok().and_then(|n| n.parse::<usize>().ok()) {
+        match slice::asked("CHANCERY_TEST_LISTENERS").and_then(|n| n.parse::<usize>().ok()) {
             None => Self { topics: 20, clients: 10, pace: None, moves: 1_200 },
             Some(n) => {
                 // A little more than is asked for, so that what is asked for is reached.

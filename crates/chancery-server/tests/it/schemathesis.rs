@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use axum::body::Body;
 use axum::http::{Request, StatusCode};
-use chancery_testkit::repo_path;
+use chancery_testkit::{repo_path, slice};
 use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -34,7 +34,7 @@ struct Plan {
 async fn schemathesis_finds_no_answer_that_is_not_in_the_document() {
     let program = repo_path("target/api-tools/bin/schemathesis");
     assert!(program.exists(), "schemathesis is not installed: run bin/api-tools");
-    let asked = std::env::var_os("CHANCERY_TEST_EXAMPLES").and_then(|text| text.into_string().ok());
+    let asked = slice::asked("CHANCERY_TEST_EXAMPLES");
     let all = asked.is_some();
     // Coverage tries every bound of every member by itself, which takes minutes.
     let plan = Plan {

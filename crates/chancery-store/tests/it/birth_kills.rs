@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use chancery_engine::registry;
 use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
 use chancery_store::{Role, Store, Target};
-use chancery_testkit::until;
+use chancery_testkit::{slice, until};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _};
 
-use crate::birth_load::{assert_chained, assert_whole, number, protect};
+use crate::birth_load::{assert_chained, assert_whole, protect};
 
 /// Codes a round; each of three writers has a third of them.
 const CODES: usize = 300;
@@ -152,9 +152,9 @@ fn kill_9(pid: i32) {
 #[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[tokio::test]
 async fn a_kill_at_any_moment_leaves_no_half_birth() {
-    let kills = number("CHANCERY_TEST_KILLS", 12);
-    let seed = number("CHANCERY_TEST_SEED", 20_261_116);
-    let mut rng = StdRng::seed_from_u64(seed as u64);
+    let kills = slice::amount("CHANCERY_TEST_KILLS", 12);
+    let seed = slice::seed(20_261_116);
+    let mut rng = StdRng::seed_from_u64(seed);
     let house = House::build().await;
     let mut usual = Duration::ZERO;
     for round in 0..CALM {

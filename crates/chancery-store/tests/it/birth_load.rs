@@ -86,9 +86,3 @@ pub(crate) async fn assert_chained(auditor: &Store) {
     let report = audit::verify(auditor, Pins::default(), |_| ()).await.expect("an audit");
     assert_eq!(report.mismatches, [], "the chains are whole");
 }
-
-/// How much a test does, where the runner says so.
-#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-pub(crate) fn number(variable: &str, otherwise: usize) -> usize {
-    std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
-}

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use chancery_model::refusal::Code;
 use chancery_store::{Error, Role};
-use chancery_testkit::{TestDb, repo_path};
+use chancery_testkit::{TestDb, repo_path, slice};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use sqlx::Executor as _;
 use sqlx::postgres::PgConnection;
 
-use crate::birth_load::{assert_chained, assert_whole, number, protect};
+use crate::birth_load::{assert_chained, assert_whole, protect};
 use crate::session::{Isolation, Session};
 use crate::support::codes;
 
@@ -246,8 +246,8 @@ async fn raw(connection: &mut PgConnection, statement: &str) -> Result<(), Strin
 #[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn no_birth_without_its_permit_and_no_permit_without_its_birth() {
-    let permits = number("CHANCERY_TEST_PERMITS", 150);
-    let seed = number("CHANCERY_TEST_SEED", 6);
+    let permits = slice::amount("CHANCERY_TEST_PERMITS", 150);
+    let seed = slice::seed(6);
     let shop = Shop::open().await;
     let mut admin = shop.db.superuser().await;
     let mut crowd = Vec::new();
@@ -261,7 +261,7 @@ async fn no_birth_without_its_permit_and_no_permit_without_its_birth() {
         tally.left.store(wave.len(), Ordering::SeqCst);
         let mut tasks = Vec::new();
         for (n, session) in crowd.into_iter().enumerate() {
-            let rng = StdRng::seed_from_u64((seed * permits + first) as u64 * 1_000 + n as u64);
+            let rng = StdRng::seed_from_u64(seed ^ ((first as u64) << 32) ^ ((n as u64) << 16));
             let mut client = Client { session, rng, wave: wave.clone(), tally: tally.clone() };
             tasks.push(tokio::spawn(async move {
                 while client.tally.left.load(Ordering::SeqCst) > 0 {

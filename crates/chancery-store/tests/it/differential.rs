@@ -18,7 +18,7 @@ use chancery_model::reference::problem::Problem;
 use chancery_model::reference::rules::Rule;
 use chancery_store::fsm::{HistoryRow, Move};
 use chancery_store::{Role, Store};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use sqlx::postgres::PgConnection;
 
 use self::generate::{Generator, PRINCIPALS};
@@ -28,18 +28,6 @@ use crate::shipped::{MOVERS, NAMES, Shipped, may_act};
 const SEED: u64 = 20_260_214;
 const COMMANDS: usize = 4_400;
 const STREAM: usize = 250;
-
-/// A number from the environment, or the one given.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how much to test is said to the test run, not to the product"
-)]
-fn setting<T: std::str::FromStr>(name: &str, otherwise: T) -> T {
-    match std::env::var(name) {
-        Ok(text) => text.parse().unwrap_or_else(|_| panic!("{name} must be a number, not {text}")),
-        Err(_) => otherwise,
-    }
-}
 
 /// A machine in a database of its own, and what happened there so far.
 struct Game {
@@ -418,8 +406,8 @@ fn reachable(shipped: &Shipped, without: &[Rule]) -> usize {
 /// M4: verdict, problem names in their order, event, seq, and the rows that stay.
 #[expect(clippy::print_stdout, reason = "the seed and the figures")]
 async fn check(name: &str) {
-    let seed = setting("CHANCERY_TEST_SEED", SEED);
-    let commands = setting("CHANCERY_TEST_COMMANDS", COMMANDS).div_ceil(NAMES.len());
+    let seed = slice::seed(SEED);
+    let commands = slice::amount("CHANCERY_TEST_COMMANDS", COMMANDS).div_ceil(NAMES.len());
     println!("{name}: seed {seed}, {commands} commands");
     let mut game = Game::set_up(name, seed).await;
     while game.tally.commands < commands {

@@ -6,7 +6,7 @@ use chancery_engine::event::sequence_now;
 use chancery_model::refusal::Code::{RE024, RI003};
 use chancery_store::governance::{IssueFilter, Lag};
 use chancery_store::{Role, Store};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -44,13 +44,8 @@ fn late(millis: i64) -> Vec<i64> {
     vec![millis * 1_000; 100]
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how much to test is said to the test run, not to the product"
-)]
 fn events() -> usize {
-    let wish = std::env::var("CHANCERY_TEST_LAG_EVENTS").ok();
-    wish.and_then(|n| n.parse().ok()).unwrap_or(100_000)
+    slice::amount("CHANCERY_TEST_LAG_EVENTS", 100_000)
 }
 
 /// The exact percentile: the smallest value that so many of all do not exceed.

@@ -202,9 +202,9 @@ async fn an_edited_migration_is_refused() {
             .await
             .expect("migrations");
     assert!(names.len() >= 5);
+    let (rows, objects) = (db.fingerprint().await, catalogue(&db).await);
     for (version, name) in names {
         let mut admin = db.superuser().await;
-        let (rows, objects) = (db.fingerprint().await, catalogue(&db).await);
         let edit = "update internal.migration set sha256 = reverse(sha256) where version = $1";
         sqlx::query(edit).bind(version).execute(&mut admin).await.expect("the superuser may");
         let message = schema_error(db.target().migrate().await);

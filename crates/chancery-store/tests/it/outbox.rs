@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use chancery_engine::event::sequence_now;
 use chancery_store::fsm::{Move, Start};
 use chancery_store::{Error, Role, Store};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;
 use rand::{Rng as _, SeedableRng as _};
@@ -223,9 +223,7 @@ struct Crowd {
 const WRITERS: u64 = 16;
 
 fn wanted_events() -> usize {
-    std::env::var_os("CHANCERY_TEST_EVENTS")
-        .and_then(|text| text.to_str()?.parse().ok())
-        .unwrap_or(3_000)
+    slice::amount("CHANCERY_TEST_EVENTS", 3_000)
 }
 
 /// EVT-2, E8: sixteen writers with overlapping transactions, two sequencers that are killed and started again all the time,

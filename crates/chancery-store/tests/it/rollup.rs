@@ -8,15 +8,13 @@ use std::collections::BTreeMap;
 use chancery_model::reference::rollup::{
     Block, Policy, Relation, State, Step, critical_path, downstream, rollup,
 };
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use uuid::Uuid;
-
-use crate::birth_load::number;
 
 const POLICY: Policy = Policy { blocked_escalation_treats_as_red: true };
 const DEFINITIONS: usize = 200;
@@ -424,8 +422,8 @@ async fn change(
 #[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_database_finds_what_the_reference_finds() {
-    let count = number("CHANCERY_TEST_GRAPHS", 5_000);
-    let seed = number("CHANCERY_TEST_SEED", 20_261_116) as u64;
+    let count = slice::amount("CHANCERY_TEST_GRAPHS", 1_000);
+    let seed = slice::seed(20_261_116);
     let db = TestDb::new().await;
     let mut rng = StdRng::seed_from_u64(seed);
     let graphs: Vec<Graph> = (0..DEFINITIONS).map(|n| Graph::random(&mut rng, n)).collect();

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use chancery_engine::audit::{self, Pins};
 use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
 use chancery_store::{Role, Store, Target};
+use chancery_testkit::slice;
 use chancery_testkit::workflows::{CLASS, Flows};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
@@ -236,11 +237,11 @@ const NEVER: [(&str, &str); 12] = [
 #[expect(clippy::print_stdout, reason = "a run tells what it went through")]
 #[tokio::test]
 async fn kills_at_any_moment_leave_every_step_done_once() {
-    let flows_asked = number("CHANCERY_TEST_FLOWS", 10);
+    let flows_asked = slice::amount("CHANCERY_TEST_FLOWS", 10);
     let steps = if flows_asked >= 200 { 50 } else { 20 };
-    let kills = number("CHANCERY_TEST_KILLS", 10);
-    let seed = number("CHANCERY_TEST_SEED", 20_261_116);
-    let mut rng = StdRng::seed_from_u64(seed as u64);
+    let kills = slice::amount("CHANCERY_TEST_KILLS", 10);
+    let seed = slice::seed(20_261_116);
+    let mut rng = StdRng::seed_from_u64(seed);
     let mut house = House::build().await;
     let flows = Flows::new(&house.target).await;
     let mut admin = house.admin().await;
@@ -323,10 +324,4 @@ where
         .fetch_one(admin)
         .await
         .unwrap_or_else(|error| panic!("{query}: {error}"))
-}
-
-/// How much the test does, where the runner says so.
-#[expect(clippy::disallowed_methods, reason = "how much a test does is the runner's to say")]
-fn number(name: &str, usually: usize) -> usize {
-    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(usually)
 }

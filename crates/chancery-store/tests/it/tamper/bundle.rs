@@ -2,6 +2,7 @@
 
 use chancery_engine::audit::{self, Pins, Report};
 use chancery_model::canonical;
+use chancery_testkit::slice;
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
@@ -81,8 +82,8 @@ async fn small() -> Vec<u8> {
 async fn every_flipped_bit_of_a_bundle_is_found() {
     let file = small().await;
     let bits = file.len() * 8;
-    let flips = setting("CHANCERY_TEST_FLIPS").unwrap_or_else(|| "1500".to_owned());
-    let mut random = StdRng::seed_from_u64(991);
+    let flips = slice::asked("CHANCERY_TEST_FLIPS").unwrap_or_else(|| "300".to_owned());
+    let mut random = StdRng::seed_from_u64(slice::seed(991));
     let chosen: Vec<usize> = if flips == "all" {
         (0..bits).collect()
     } else {
@@ -195,8 +196,4 @@ fn on_trust(place: &str) -> bool {
             .all(|part| parts.next().is_some_and(|found| part == "*" || part == found))
             && parts.next().is_none()
     })
-}
-
-fn setting(name: &str) -> Option<String> {
-    std::env::var_os(name)?.into_string().ok()
 }

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chancery_engine::audit::Mismatch;
 use chancery_model::evidence;
+use chancery_testkit::slice;
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -174,7 +175,7 @@ impl Forger {
 }
 
 fn all_cells() -> bool {
-    std::env::var_os("CHANCERY_TEST_CELLS").is_some_and(|cells| cells == "all")
+    slice::asked("CHANCERY_TEST_CELLS").is_some_and(|cells| cells == "all")
 }
 
 /// Other values of a column's type, as expressions over the row `t`.
