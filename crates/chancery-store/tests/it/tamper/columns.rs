@@ -3,10 +3,10 @@
 //! As a superuser with every trigger off and the constraints gone, so that nothing but the audit stands in the way. A column is
 //! changed in one row of each kind; with `CHANCERY_TEST_CELLS=all`, in every row there is.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use chancery_engine::audit::Mismatch;
-use chancery_model::evidence;
+use chancery_model::evidence::{self, Table};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -20,7 +20,7 @@ async fn every_way_of_an_entry_replays() {
     let report = cutter.audit().await;
     assert_eq!(report.mismatches, []);
     let tables: BTreeSet<&str> = report.evidence.keys().copied().collect();
-    let known: BTreeSet<&str> = evidence::TABLES.iter().map(|(table, _)| *table).collect();
+    let known: BTreeSet<&str> = evidence::release().tables().iter().map(Table::name).collect();
     // Runs, findings, jobs, what is born elsewhere than in a cut, workflows and proposals have scenes of their own: in
     // orchestrator_audit.rs, governance.rs, queue_audit.rs and birth_audit.rs, and in workflow_audit.rs of the engine.
     let elsewhere = BTreeSet::from([
@@ -185,7 +185,7 @@ fn other_values(column: &str, kind: &str, not_null: bool) -> Vec<String> {
             format!("(coalesce(t.{column}, '{{}}')::jsonb || '{{\"forged\": true}}')::text")
         }
         "uuid" => "gen_random_uuid()".to_owned(),
-        "integer" | "bigint" => format!("coalesce(t.{column}, 0) + 100"),
+        "smallint" | "integer" | "bigint" => format!("coalesce(t.{column}, 0) + 100"),
         "boolean" => format!("not t.{column}"),
         "timestamp with time zone" => {
             format!("coalesce(t.{column}, now()) + interval '1 microsecond'")
@@ -268,7 +268,8 @@ async fn no_column_of_an_approval_or_a_document_of_the_knowledge_base_can_be_cha
     forger.ends(100).await;
 }
 
-/// The lists above have every table that the audit knows, and the database stamps no other.
+/// AUD-1: the lists above have every table that the audit knows, and the database stamps no other: under the same tags and versions,
+/// over the same columns in the same order, and without the same ones.
 #[tokio::test]
 async fn every_table_of_evidence_is_tried() {
     let source = concat!(
@@ -276,17 +277,32 @@ async fn every_table_of_evidence_is_tried() {
         include_str!("../orchestrator_audit.rs"),
         include_str!("../birth_audit.rs")
     );
-    for (table, _) in evidence::TABLES {
+    for table in evidence::release().tables().iter().map(Table::name) {
         assert!(source.matches(&format!("\"{table}\",")).count() > 0, "{table} is tried");
     }
     let cutter = Cutter::new().await;
     let stored = cutter.db.texts(
-        "select table_name || ' ' || array_to_string(mutable_columns, ',') from audit.evidence_def order by 1",
+        "select concat_ws(' ', table_name, tag, array_to_string(mutable_columns, ',')) from audit.evidence_def
+         union all select concat_ws(' ', table_name, version, array_to_string(columns, ',')) from audit.evidence_version
+         union all select 'new rows of the log ' || column_default from information_schema.columns
+                    where table_schema = 'fsm' and table_name = 'transition_log' and column_name = 'hash_version'",
     );
     let stored: BTreeSet<String> = stored.await.into_iter().flatten().collect();
-    let known: BTreeMap<&str, String> =
-        evidence::TABLES.iter().map(|(table, columns)| (*table, columns.join(","))).collect();
-    let known: BTreeSet<String> =
-        known.into_iter().map(|(table, columns)| format!("{table} {columns}")).collect();
-    assert_eq!(stored, known, "the audit and the stamping triggers leave out the same columns");
+    let registry = evidence::release();
+    let mut known = BTreeSet::new();
+    for table in registry.tables() {
+        let (name, tag) = (table.name(), table.tag());
+        known.insert(format!("{name} {tag} {}", table.mutable_columns().join(",")));
+        for (version, columns) in (1..).zip(table.versions()) {
+            known.insert(format!("{name} {version} {}", columns.join(",")));
+        }
+    }
+    let log = registry.log().versions();
+    for (version, list) in (1..).zip(log) {
+        let columns = list.columns().map(|name| if name == "at_micros" { "at" } else { name });
+        let columns: Vec<&str> = columns.collect();
+        known.insert(format!("fsm.transition_log {version} {}", columns.join(",")));
+    }
+    known.insert(format!("new rows of the log {}", log.len()));
+    assert_eq!(stored, known, "the audit and the database agree on what digests are over");
 }
