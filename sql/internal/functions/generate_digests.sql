@@ -13,7 +13,8 @@ as $generator$
 declare
   v_problem text := internal.evidence_problem();
   v_table record;
-  v_stamps text[];
+  v_stamps text;
+  v_stamp text;
   v_beyond text;
 begin
   if v_problem is not null then
@@ -23,12 +24,12 @@ begin
     select e.table_name, e.tag, replace(e.table_name, '.', '_') as flat, max(v.version) as newest, count(*) as versions
       from audit.evidence_def e join audit.evidence_version v using (table_name) group by e.table_name
   loop
-    -- One expression per version, the newest first.
-    select array_agg(format('sha256(convert_to(concat(%L, %s, \':\', %s), \'UTF8\'))', format('chancery.row.v%s,%s,', s.version, v_table.tag), s.lengths, s.texts)
-                     order by s.version desc)
-      into v_stamps
-      from (select v.version, string_agg(format('coalesce(octet_length(%s), -1)', c.expression), $c$, ',', $c$ order by c.place) as lengths,
-                   string_agg(c.expression, ', ' order by c.place) as texts
+    select string_agg(format(E'\n    when %s then %s', s.version, s.stamp), '' order by s.version desc), max(s.stamp)
+      into v_stamps, v_stamp
+      from (select v.version,
+                   format('sha256(convert_to(concat(%L, %s, '':'', %s), ''UTF8''))', format('chancery.row.v%s,%s,', v.version, v_table.tag),
+                          string_agg(format('coalesce(octet_length(%s), -1)', c.expression), $c$, ',', $c$ order by c.place),
+                          string_agg(c.expression, ', ' order by c.place)) as stamp
               from audit.evidence_version v
              cross join lateral (
                    select p.place, case a.atttypid
@@ -60,13 +61,9 @@ begin
 end
 $body$;$f$, 'stamp_' || v_table.flat,
       case when v_table.versions = 1 then v_table.newest::text
-           else format('case when tg_op = \'INSERT\'%s then %s else old.digest_version end', v_beyond, v_table.newest) end,
+           else format('case when tg_op = ''INSERT''%s then %s else old.digest_version end', v_beyond, v_table.newest) end,
       -- A version that no release had gives null, and the row is refused.
-      case when v_table.versions = 1 then v_stamps[1]
-           else (select format(E'case new.digest_version\n%s\n  end', string_agg(format('    when %s then %s', v.version, v.stamp), E'\n' order by v.place))
-                   from (select v.version, row_number() over (order by v.version desc) as place,
-                                v_stamps[row_number() over (order by v.version desc)] as stamp
-                           from audit.evidence_version v where v.table_name = v_table.table_name) v) end);
+      case when v_table.versions = 1 then v_stamp else format(E'case new.digest_version%s\n  end', v_stamps) end);
     execute format('grant execute on function audit.%I() to chancery_owner', 'stamp_' || v_table.flat);
   end loop;
 end

@@ -273,6 +273,7 @@ fn later() -> Arc<Registry> {
 
 /// That release's migration, and what it changes in functions and views.
 const LATER: &str = r#"
+set role chancery_owner;
 alter table kb.revision add column language text;
 insert into audit.evidence_version select table_name, 2, columns || '{language}' from audit.evidence_version where table_name = 'kb.revision';
 alter table iu.source_document rename column created_by to added_by;
@@ -280,6 +281,7 @@ update audit.evidence_version set columns = array_replace(columns, 'created_by',
 alter table fsm.transition_log add column login text;
 alter table fsm.transition_log alter column login set default session_user::text, alter column hash_version set default 2;
 insert into audit.evidence_version select table_name, 2, columns || '{login}' from audit.evidence_version where table_name = 'fsm.transition_log';
+reset role;
 alter view iu.v_source_document rename column created_by to added_by;
 do $rewrite$
 begin
