@@ -230,3 +230,69 @@ impl LogRow {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> LogRow {
+        LogRow {
+            run_id: Uuid::nil(),
+            seq: 1,
+            log_id: Uuid::nil(),
+            run_kind: "custom".to_owned(),
+            state_machine_id: "m@1.0.0".to_owned(),
+            transition_id: "t".to_owned(),
+            from_state: None,
+            to_state: "s".to_owned(),
+            facet: None,
+            principal: "amy".to_owned(),
+            actor_class: "c".to_owned(),
+            trigger_kind: "rpc".to_owned(),
+            trigger_ref: "r".to_owned(),
+            reason: Some(String::new()),
+            evidence: "{}".to_owned(),
+            event_type: None,
+            artefact_digest: None,
+            idempotency_key: "k".to_owned(),
+            key_id: None,
+            signature: None,
+            at_micros: 5,
+            prev_hash: None,
+            hash: Vec::new(),
+            hash_version: 1,
+            more: BTreeMap::new(),
+        }
+    }
+
+    /// AUD-1: the bytes of version 1, written out.
+    #[test]
+    fn version_1_is_over_what_it_always_was() {
+        let id = Uuid::nil();
+        let bytes = format!(
+            "chancery.log.v1,{id},1,{id},,5,,,,6,7,1,-1,1,-1,3,1,3,1,0,2,-1,1:customm@1.0.0tsamycrpcr{{}}k"
+        );
+        assert_eq!(row().expected_hash(), <[u8; 32]>::from(Sha256::digest(bytes)));
+    }
+
+    /// AUD-1: a hash binds its version, and a column that came later counts from the version that it came with.
+    #[test]
+    fn a_hash_binds_its_version_and_what_came_with_it() {
+        let same = Log::of_this_release().add_texts("", Statement::of_log_row_v1);
+        let second = LogRow { hash_version: 2, ..row() };
+        assert_ne!(row().hash_in(&same), second.hash_in(&same));
+        let later = Log::of_this_release().add_texts("login", Statement::of_log_row_v1);
+        assert_eq!(later.more().collect::<Vec<_>>(), ["login"]);
+        let with = |row: LogRow, login: &str| LogRow {
+            more: BTreeMap::from([("login".to_owned(), Some(login.to_owned()))]),
+            ..row
+        };
+        assert_eq!(row().hash_in(&later), Some(row().expected_hash()));
+        assert_ne!(second.hash_in(&later), with(second.clone(), "").hash_in(&later));
+        let version = |number| later.version(number).expect("a known version");
+        assert_eq!(version(1).beyond(&with(row(), "x")), ["login"]);
+        assert!(version(2).beyond(&with(second.clone(), "x")).is_empty());
+        assert!([0, 3, -1].iter().all(|unknown| later.version(*unknown).is_none()));
+        assert_eq!(LogRow { hash_version: 3, ..row() }.hash_in(&later), None);
+    }
+}

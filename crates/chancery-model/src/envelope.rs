@@ -14,7 +14,7 @@ use crate::canonical;
 use crate::chain::LogRow;
 
 /// The type of what is signed in a lane, also stored beside it (`payload_envelope`).
-pub const LANE_PAYLOAD_TYPE: &str = "application/vnd.chancery.cutter.v1+json";
+const LANE_PAYLOAD_TYPE: &str = "application/vnd.chancery.cutter.v1+json";
 
 /// What a signature says: the payload and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]

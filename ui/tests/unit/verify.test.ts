@@ -211,6 +211,20 @@ test('a row of a later version is over the column that came with it, and one of 
   assert.ok((await rules()).includes('digest_is_of_the_row'))
 })
 
+test('a hash and a digest bind the version that they are of, also where two versions are over the same columns', async () => {
+  const first = RELEASE.log[0]
+  assert.ok(first)
+  const registry = { tables: RELEASE.tables.map((table) => addColumns(table)), log: [first, first] }
+  for (const [table, column, rule] of [['log', 'hash_version', 'hash_is_of_the_row'], [DOCUMENT, 'digest_version', 'digest_is_of_the_row']] as const) {
+    const whole = JSON.parse(new TextDecoder().decode(oldFile('cut')).split('\n')[0] ?? '') as Document
+    const held = table === 'log' ? whole.log : whole.tables[table]
+    assert.ok(held)
+    put(held, { column, value: '2', rows: 'all' } as Vector)
+    const rules = (await verifyBundle(sealed(whole), new Map(), registry)).mismatches.map((one) => one.rule)
+    assert.ok(rules.includes(rule), table)
+  }
+})
+
 test('names that were given up are found and never mean something else', () => {
   for (const table of [...RELEASE.tables, ...later().tables]) {
     const columns = columnsOf(table)
