@@ -58,7 +58,7 @@ grant update (proposed, login_roles, config_rules, config_rule, data_rule, reads
 grant select on fsm.run_kind_def, fsm.lock_target_def, fsm.guard_need to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
-grant select on audit.evidence_def to chancery_definer;
+grant select on audit.evidence_def, audit.evidence_version to chancery_definer;
 grant select, insert on iu.source_document, iu.source_version, iu.unit_edit_draft, iu.iu_lifecycle_log to chancery_definer;
 grant select, insert, update (lifecycle_status, content_anchor_ref, version_anchor_ref, identity_profile, updated_at, updated_by, deleted_at)
   on iu.information_unit to chancery_definer;

@@ -55,7 +55,7 @@ create or replace trigger candidate_is_written_by_the_doors before insert or upd
   for each row when (current_user::text <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
 alter table governance.governance_candidate_state enable always trigger candidate_is_written_by_the_doors;
 create or replace trigger candidate_facts_never_change
-  before update of candidate_id, birth_id, object_type, object_ref, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest
+  before update of candidate_id, birth_id, object_type, object_ref, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest, digest_version
   on governance.governance_candidate_state
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger candidate_is_never_deleted before delete on governance.governance_candidate_state

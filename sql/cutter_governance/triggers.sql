@@ -40,7 +40,7 @@ create or replace trigger entry_is_born_by_the_door before insert on cutter_gove
   execute function internal.refuse_direct_write('RS015');
 create or replace trigger entry_facts_never_change
   before update of entry_id, kind, payload, emitted_at, scenario_ref, idempotency_key, document_id, source_version_id, escalation_of,
-    state_machine_id, started_by, trace_id, correlation_id, row_digest on cutter_governance.decision_backlog_entry
+    state_machine_id, started_by, trace_id, correlation_id, row_digest, digest_version on cutter_governance.decision_backlog_entry
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger entry_is_never_deleted before delete on cutter_governance.decision_backlog_entry
   for each row execute function internal.refuse_direct_write('RS015');

@@ -4,7 +4,7 @@ create or replace trigger run_is_born_by_the_door before insert on governance.sy
   execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_facts_never_change
   before update of issue_id, fingerprint, issue_type, issue_class, source_system, title, description, entity_type, entity_code, first_seen_at,
-    state_machine_id, started_by, trace_id, correlation_id, row_digest
+    state_machine_id, started_by, trace_id, correlation_id, row_digest, digest_version
   on governance.system_issues
   for each row execute function internal.refuse_direct_write('RS015');
 -- What is closed is not counted on, and a count never goes back.

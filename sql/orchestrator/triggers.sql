@@ -2,7 +2,7 @@
 create or replace trigger run_is_born_by_the_door before insert on orchestrator.run
   for each row when (session_user::text <> 'cutter_exec') execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_facts_never_change
-  before update of run_id, run_name, state_machine_id, document_id, source_version_id, entry_id, started_by, trace_id, correlation_id, created_at, row_digest
+  before update of run_id, run_name, state_machine_id, document_id, source_version_id, entry_id, started_by, trace_id, correlation_id, created_at, row_digest, digest_version
   on orchestrator.run
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger run_is_never_deleted before delete on orchestrator.run

@@ -40,7 +40,7 @@ alter table queue.job_dead_letter enable always trigger is_append_only;
 create or replace trigger request_is_written_by_the_doors before insert or update on queue.dlq_replay_request
   for each row when (current_user <> 'chancery_definer' or session_user::text <> 'chancery_app') execute function internal.refuse_direct_write('RS015');
 create or replace trigger request_facts_never_change
-  before update of dlq_replay_request_id, batch_id, batch_no, job_id, state_machine_id, reason, stagger_ms, started_by, trace_id, correlation_id, created_at, row_digest
+  before update of dlq_replay_request_id, batch_id, batch_no, job_id, state_machine_id, reason, stagger_ms, started_by, trace_id, correlation_id, created_at, row_digest, digest_version
   on queue.dlq_replay_request
   for each row execute function internal.refuse_direct_write('RS015');
 create or replace trigger request_is_never_deleted before delete on queue.dlq_replay_request

@@ -5,11 +5,11 @@ declare
 begin
   for v_table in
     select * from (values
-      ('workflow.workflow_run', 'workflow_run', 'workflow_run_id, workflow_def_id, workflow, workflow_class, inputs, parent_step_run_id, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest'),
+      ('workflow.workflow_run', 'workflow_run', 'workflow_run_id, workflow_def_id, workflow, workflow_class, inputs, parent_step_run_id, state_machine_id, started_by, trace_id, correlation_id, created_at, row_digest, digest_version'),
       ('workflow.step_run', 'step', 'step_run_id, workflow_run_id, step_def_id, step_no, step_key, mandatory, state_machine_id, started_by, trace_id, correlation_id, created_at, executor_class_ref, retry_limit'),
       ('workflow.task_run', 'task', 'task_run_id, step_run_id, workflow_run_id, task_def_id, task_no, task_key, state_machine_id, started_by, trace_id, correlation_id, created_at, executor_class_ref, retry_limit'),
-      ('workflow.workflow_change_requests', 'workflow_change', 'change_request_id, workflow, base_version, state_machine_id, title, started_by, trace_id, correlation_id, created_at, row_digest'),
-      ('governance.proposal', 'proposal', 'proposal_id, proposal_kind, proposer_class, state_machine_id, title, affected_iu_ids, proposed_action, action_sha256, started_by, trace_id, correlation_id, created_at, row_digest')
+      ('workflow.workflow_change_requests', 'workflow_change', 'change_request_id, workflow, base_version, state_machine_id, title, started_by, trace_id, correlation_id, created_at, row_digest, digest_version'),
+      ('governance.proposal', 'proposal', 'proposal_id, proposal_kind, proposer_class, state_machine_id, title, affected_iu_ids, proposed_action, action_sha256, started_by, trace_id, correlation_id, created_at, row_digest, digest_version')
     ) t (name, kind, facts)
   loop
     -- `execute format` because triggers cannot be made by a parameter; the names are written above.
@@ -63,8 +63,8 @@ begin
       ('workflow.workflow_version', null), ('workflow.change_revision', null), ('governance.iu_usage_evidence', null), ('workflow.step_run_snapshot', null),
       ('workflow.step_decision', null), ('workflow.relation_outcome', null), ('workflow.task_checkpoints', null), ('workflow.task_comments', null),
       ('workflow.workflow_step_def', null), ('workflow.workflow_task_def', null), ('workflow.workflow_step_relations', null), ('workflow.workflow_step_permission', null),
-      ('workflow.step_run_correction_cycle', 'run_id, cycle_no, run_kind, prior_state, prior_audit_id, prior_actor, prior_at, prior_key_id, original_output_snapshot_id, correction_reason, approval_id, reopened_by, reopened_at, row_digest'),
-      ('workflow.wait', 'wait_id, run_kind, run_id, workflow_run_id, facet, subject_kind, subject_ref, until, token_sha256, cycle_no, attempt, issued_at, row_digest')
+      ('workflow.step_run_correction_cycle', 'run_id, cycle_no, run_kind, prior_state, prior_audit_id, prior_actor, prior_at, prior_key_id, original_output_snapshot_id, correction_reason, approval_id, reopened_by, reopened_at, row_digest, digest_version'),
+      ('workflow.wait', 'wait_id, run_kind, run_id, workflow_run_id, facet, subject_kind, subject_ref, until, token_sha256, cycle_no, attempt, issued_at, row_digest, digest_version')
     ) t (name, facts)
   loop
     execute format('create or replace trigger only_by_the_doors before insert%s on %s

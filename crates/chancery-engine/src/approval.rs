@@ -213,7 +213,7 @@ pub async fn vote(
     let row = store.approval_request_row(approval_id).await?;
     // Computed from the columns that the voter was shown, never taken from the row: a vote on a row that was tampered with is
     // refused by the database. Of a request that is not there, the door says so.
-    let request_digest = row.map(|row| row.digest()).unwrap_or_default();
+    let request_digest = row.and_then(|row| row.digest()).unwrap_or_default();
     let cast = |vote_id, key_id, signed_at| {
         vote_payload(&text::Vote {
             vote_id,

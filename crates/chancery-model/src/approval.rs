@@ -29,6 +29,15 @@ pub struct Request<'a> {
 
 /// The canonical text that a proposer signs: what exactly is to be approved, under which risk, until when.
 pub fn request_payload(request: &Request<'_>) -> String {
+    request_v1(request)
+}
+
+/// The text that a proposer signed under a version, or nothing for one that this release does not know.
+pub fn request_payload_of(version: u16, request: &Request<'_>) -> Option<String> {
+    (version == 1).then(|| request_v1(request))
+}
+
+fn request_v1(request: &Request<'_>) -> String {
     canonical::to_string(&json!({
         "domain": "chancery.approval.v1",
         "meaning": "approval requested",
@@ -67,6 +76,15 @@ pub struct Vote<'a> {
 
 /// The canonical text that a voter signs: how they vote on exactly this request.
 pub fn vote_payload(vote: &Vote<'_>) -> String {
+    vote_v1(vote)
+}
+
+/// The text that a voter signed under a version, or nothing for one that this release does not know.
+pub fn vote_payload_of(version: u16, vote: &Vote<'_>) -> Option<String> {
+    (version == 1).then(|| vote_v1(vote))
+}
+
+fn vote_v1(vote: &Vote<'_>) -> String {
     canonical::to_string(&json!({
         "domain": "chancery.approval.v1",
         "meaning": format!("vote: {}", vote.decision),

@@ -2,6 +2,9 @@
 //!
 //! PostgreSQL cannot verify ed25519, so a signature is verified by whoever makes it before it is stored, and by the audit
 //! from the stored row: the payload of a move can be rebuilt from its log row alone.
+//!
+//! Every statement has a version: that of a move is its log row's `hash_version`, all others name theirs in their text
+//! ([`Domain`]). What was signed under a version is rebuilt by that version's function, which is never edited.
 
 use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
 use serde_json::{Value, json};
@@ -11,7 +14,7 @@ use crate::canonical;
 use crate::chain::LogRow;
 
 /// The type of what is signed in a lane, also stored beside it (`payload_envelope`).
-pub const LANE_PAYLOAD_TYPE: &str = "application/vnd.chancery.cutter.v1+json";
+const LANE_PAYLOAD_TYPE: &str = "application/vnd.chancery.cutter.v1+json";
 
 /// What a signature says: the payload and its type.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -45,9 +48,58 @@ pub struct Birth<'a> {
     pub data: &'a Value,
 }
 
+/// What is signed besides moves: texts with a member `domain` that names the domain and the version of the text's list of members,
+/// `chancery.DOMAIN.vVERSION`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Domain {
+    /// A reviewer's decision.
+    Review,
+    /// An attestation in a lane.
+    Lane,
+    /// A request for approval, or a vote.
+    Approval,
+    /// A signature under a revision.
+    Kb,
+}
+
+impl Domain {
+    /// The name that texts have, and the type of what is signed by version; the first one is version 1.
+    const fn versions(self) -> (&'static str, &'static [&'static str]) {
+        match self {
+            Self::Review => ("review", &["application/vnd.chancery.review.v1+json"]),
+            Self::Lane => ("cutter", &[LANE_PAYLOAD_TYPE]),
+            Self::Approval => ("approval", &["application/vnd.chancery.approval.v1+json"]),
+            Self::Kb => ("kb", &["application/vnd.chancery.kb.v1+json"]),
+        }
+    }
+
+    /// The version of a stored text. A text that names none is taken for one of version 1, which it will not turn out to be.
+    ///
+    /// # Errors
+    /// What the text names instead, when that is no version that this release knows.
+    pub fn version_of(self, payload: &str) -> Result<u16, String> {
+        let document: Value = serde_json::from_str(payload).unwrap_or_default();
+        let Some(named) = document["domain"].as_str() else { return Ok(1) };
+        let (domain, types) = self.versions();
+        let mut known = (1..).take(types.len());
+        known
+            .find(|version| named == format!("chancery.{domain}.v{version}"))
+            .ok_or_else(|| named.to_owned())
+    }
+
+    fn payload_type(self, version: u16) -> &'static str {
+        let (_, types) = self.versions();
+        types.get(usize::from(version).saturating_sub(1)).copied().unwrap_or(types[0])
+    }
+}
+
 impl Move<'_> {
     /// The statement to sign. Two moves that differ in any field give different statements.
     pub fn statement(&self) -> Statement {
+        self.v1()
+    }
+
+    fn v1(&self) -> Statement {
         Statement {
             payload_type: "application/vnd.chancery.move.v1+json",
             payload: canonical::to_string(&json!({
@@ -68,25 +120,37 @@ impl Move<'_> {
 }
 
 impl Statement {
-    /// A reviewer's decision; the payload is [`crate::cutter::decision_payload`], or the stored text.
-    pub fn review(payload: impl Into<String>) -> Self {
-        Self { payload_type: "application/vnd.chancery.review.v1+json", payload: payload.into() }
+    /// What a stored text says, under the version that it names.
+    ///
+    /// # Errors
+    /// As [`Domain::version_of`].
+    pub fn stored(domain: Domain, payload: &str) -> Result<Self, String> {
+        Ok(Self::of(domain, domain.version_of(payload)?, payload))
     }
 
-    /// An attestation in a lane; the payload is [`crate::cutter::lane_payload`], or the stored text.
+    fn of(domain: Domain, version: u16, payload: impl Into<String>) -> Self {
+        Self { payload_type: domain.payload_type(version), payload: payload.into() }
+    }
+
+    /// A reviewer's decision; the payload is [`crate::cutter::decision_payload`].
+    pub fn review(payload: impl Into<String>) -> Self {
+        Self::of(Domain::Review, 1, payload)
+    }
+
+    /// An attestation in a lane; the payload is [`crate::cutter::lane_payload`].
     pub fn lane(payload: impl Into<String>) -> Self {
-        Self { payload_type: LANE_PAYLOAD_TYPE, payload: payload.into() }
+        Self::of(Domain::Lane, 1, payload)
     }
 
     /// A request for approval or a vote on one; the payload is [`crate::approval::request_payload`] or
-    /// [`crate::approval::vote_payload`], or the stored text.
+    /// [`crate::approval::vote_payload`].
     pub fn approval(payload: impl Into<String>) -> Self {
-        Self { payload_type: "application/vnd.chancery.approval.v1+json", payload: payload.into() }
+        Self::of(Domain::Approval, 1, payload)
     }
 
-    /// A signature under a revision; the payload is [`crate::kb::signature_payload`], or the stored text.
+    /// A signature under a revision; the payload is [`crate::kb::signature_payload`].
     pub fn kb(payload: impl Into<String>) -> Self {
-        Self { payload_type: "application/vnd.chancery.kb.v1+json", payload: payload.into() }
+        Self::of(Domain::Kb, 1, payload)
     }
 
     /// Its type, which is signed as well.
@@ -99,11 +163,11 @@ impl Statement {
         &self.payload
     }
 
-    /// Rebuilds what was signed from a stored row; `data` is the run's, for the birth row only.
+    /// Rebuilds what was signed from a stored row of version 1; `data` is the run's, for the birth row only.
     ///
     /// # Errors
     /// When the stored evidence is not JSON: then no signature can be good for it.
-    pub fn of_log_row(row: &LogRow, data: Option<&Value>) -> Result<Self, serde_json::Error> {
+    pub fn of_log_row_v1(row: &LogRow, data: Option<&Value>) -> Result<Self, serde_json::Error> {
         let evidence: Value = serde_json::from_str(&row.evidence)?;
         Ok(Move {
             run_kind: &row.run_kind,
@@ -118,7 +182,7 @@ impl Statement {
             idempotency_key: &row.idempotency_key,
             birth: data.map(|data| Birth { machine: name_of(&row.state_machine_id), data }),
         }
-        .statement())
+        .v1())
     }
 
     /// DSSE v1: lengths before bytes, so that no two (type, payload) pairs encode alike.
@@ -150,4 +214,34 @@ impl Statement {
 /// The name in a machine id, `name@version`; a bare name is one already.
 pub fn name_of(machine: &str) -> &str {
     machine.split('@').next().unwrap_or(machine)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AUD-1: a statement says of which version it is, and one of another is not mistaken for one of this.
+    #[test]
+    fn a_statement_names_its_version() {
+        let text = |domain: &str| json!({ "domain": domain, "meaning": "x" }).to_string();
+        for (domain, name) in [
+            (Domain::Review, "review"),
+            (Domain::Lane, "cutter"),
+            (Domain::Approval, "approval"),
+            (Domain::Kb, "kb"),
+        ] {
+            let first = text(&format!("chancery.{name}.v1"));
+            assert_eq!(domain.version_of(&first), Ok(1));
+            let statement = Statement::stored(domain, &first).expect("a known version");
+            assert_eq!(
+                statement.payload_type(),
+                format!("application/vnd.chancery.{name}.v1+json")
+            );
+            for other in [format!("chancery.{name}.v2"), format!("chancery.{name}.v01"), "x".into()]
+            {
+                assert_eq!(domain.version_of(&text(&other)), Err(other));
+            }
+        }
+        assert_eq!(Domain::Kb.version_of("not JSON"), Ok(1));
+    }
 }

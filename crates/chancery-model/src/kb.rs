@@ -23,6 +23,15 @@ pub struct Signature<'a> {
 
 /// The canonical text that is signed.
 pub fn signature_payload(signature: &Signature<'_>) -> String {
+    v1(signature)
+}
+
+/// The text that was signed under a version, or nothing for one that this release does not know.
+pub fn signature_payload_of(version: u16, signature: &Signature<'_>) -> Option<String> {
+    (version == 1).then(|| v1(signature))
+}
+
+fn v1(signature: &Signature<'_>) -> String {
     canonical::to_string(&json!({
         "domain": "chancery.kb.v1",
         "signature_id": signature.signature_id,

@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use chancery_model::chain::LogRow;
+use chancery_model::evidence::{Layout, Registry};
 use serde_json::Value;
 use sqlx::postgres::{PgExecutor, PgRow};
-use sqlx::{AssertSqlSafe, Postgres, Row as _, Transaction};
+use sqlx::{AssertSqlSafe, Column as _, Postgres, Row as _, Transaction};
 use uuid::Uuid;
 
 use crate::{Error, Store};
@@ -35,43 +36,41 @@ pub struct RunFacts {
 
 /// A row of evidence: every column as text, times as microseconds since 1970, bytes as lower hex, intervals as months, days and
 /// microseconds.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct RawRow {
-    /// Sorted; shared by the rows of a table.
-    columns: Arc<[String]>,
+    /// Shared by the rows of a table.
+    layout: Arc<Layout>,
     values: Vec<Option<String>>,
 }
 
 impl RawRow {
-    /// A row with a value for each column; columns are in ascending order.
+    /// A row with a value for each column.
     ///
     /// # Panics
-    /// When the numbers of columns and values differ, or the columns are not in order.
-    pub fn new(columns: Arc<[String]>, values: Vec<Option<String>>) -> Self {
-        assert_eq!(columns.len(), values.len(), "a value for each column");
-        debug_assert!(columns.is_sorted(), "columns are found by bisection");
-        Self { columns, values }
+    /// When the numbers of columns and values differ.
+    pub fn new(layout: Arc<Layout>, values: Vec<Option<String>>) -> Self {
+        assert_eq!(layout.columns().len(), values.len(), "a value for each column");
+        Self { layout, values }
     }
 
     /// The value of a column; `None` when it is null or there is no such column.
     pub fn get(&self, column: &str) -> Option<&str> {
-        let place = self.columns.binary_search_by(|name| name.as_str().cmp(column)).ok()?;
+        self.value(self.layout.place(column)?)
+    }
+
+    /// The value at a place of the layout.
+    pub fn value(&self, place: usize) -> Option<&str> {
         self.values[place].as_deref()
     }
 
-    /// The names of the columns, ascending.
-    pub fn columns(&self) -> &Arc<[String]> {
-        &self.columns
+    /// The names of the columns, and what the row's digest is over.
+    pub fn layout(&self) -> &Arc<Layout> {
+        &self.layout
     }
 
     /// The values, in the order of the columns.
     pub fn values(&self) -> &[Option<String>] {
         &self.values
-    }
-
-    /// Names and values.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
-        self.columns.iter().map(String::as_str).zip(self.values.iter().map(Option::as_deref))
     }
 }
 
@@ -99,6 +98,10 @@ pub struct Weight {
 /// The database as it was at one moment, for reading only.
 pub struct Snapshot {
     transaction: Transaction<'static, Postgres>,
+    /// What is evidence, and what digests are over.
+    registry: Arc<Registry>,
+    /// How the log is read.
+    log: String,
 }
 
 impl std::fmt::Debug for Snapshot {
@@ -111,7 +114,7 @@ impl std::fmt::Debug for Snapshot {
 #[derive(Debug, Clone)]
 pub struct Shape {
     view: String,
-    columns: Arc<[String]>,
+    layout: Arc<Layout>,
     /// The select list, in the order of the columns.
     rendered: String,
 }
@@ -119,22 +122,30 @@ pub struct Shape {
 impl Shape {
     /// The names of the columns, ascending.
     pub fn columns(&self) -> &[String] {
-        &self.columns
+        self.layout.columns()
     }
 }
 
 impl Store {
-    /// The database as it is now, for as long as the value lives.
+    /// The database as it is now, for as long as the value lives; its evidence is as the registry says.
     ///
     /// # Errors
     /// When there is no answer.
-    pub async fn snapshot(&self) -> Result<Snapshot, Error> {
+    pub async fn snapshot(&self, registry: &Arc<Registry>) -> Result<Snapshot, Error> {
         let begin = "begin isolation level repeatable read, read only";
         let mut transaction = self.pool.begin_with(begin).await?;
         // Whole tables are compared here. Freshly filled ones have no statistics yet, and a plan for a handful of rows takes
         // time by the square of ten thousand.
         sqlx::query("set local enable_nestloop = off").execute(&mut *transaction).await?;
-        Ok(Snapshot { transaction })
+        let registry = Arc::clone(registry);
+        let mut snapshot = Snapshot { transaction, registry, log: log_query(&[]) };
+        let more: Vec<&'static str> = snapshot.registry.log().more().collect();
+        if !more.is_empty() {
+            let rendered = snapshot.rendered("fsm.transition_log").await?;
+            let more = more.iter().filter_map(|name| rendered.iter().find(|(of, _)| of == name));
+            snapshot.log = log_query(&more.cloned().collect::<Vec<_>>());
+        }
+        Ok(snapshot)
     }
 
     /// A page of the log in the order (run, seq), behind the given row.
@@ -146,11 +157,16 @@ impl Store {
         after: Option<(Uuid, i64)>,
         limit: i64,
     ) -> Result<Vec<LogRow>, Error> {
-        log_page(&self.pool, after, limit).await
+        log_page(&self.pool, &log_query(&[]), after, limit).await
     }
 }
 
 impl Snapshot {
+    /// What is evidence for whoever reads this, and what digests are over.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
     /// As [`Store::log_page`].
     ///
     /// # Errors
@@ -160,7 +176,7 @@ impl Snapshot {
         after: Option<(Uuid, i64)>,
         limit: i64,
     ) -> Result<Vec<LogRow>, Error> {
-        log_page(&mut *self.transaction, after, limit).await
+        log_page(&mut *self.transaction, &self.log, after, limit).await
     }
 
     /// The log of some runs, in the order (run, seq).
@@ -168,7 +184,7 @@ impl Snapshot {
     /// # Errors
     /// When there is no answer.
     pub async fn log_of(&mut self, runs: &[Uuid]) -> Result<Vec<LogRow>, Error> {
-        let query = format!("{LOG} where run_id = any($1) order by run_id, seq");
+        let query = format!("{} where run_id = any($1) order by run_id, seq", self.log);
         let rows = sqlx::query(AssertSqlSafe(query)).bind(runs).fetch_all(&mut *self.transaction);
         rows.await?.iter().map(log_row).collect()
     }
@@ -255,15 +271,7 @@ impl Snapshot {
     /// # Errors
     /// When there is no answer, or no such view.
     pub async fn shapes(&mut self, tables: &[&str]) -> Result<Vec<Shape>, Error> {
-        let columns: Vec<(String, String, String)> = sqlx::query_as(
-            "select n.nspname || '.' || c.relname, a.attname::text, a.atttypid::regtype::text
-               from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
-              where n.nspname || '.' || c.relname = any ($1) and a.attnum > 0 and not a.attisdropped
-              order by a.attname::text collate \"C\"",
-        )
-        .bind(tables.iter().map(|table| raw_view(table)).collect::<Vec<String>>())
-        .fetch_all(&mut *self.transaction)
-        .await?;
+        let columns = self.columns(tables).await?;
         let shape = |table: &&str| {
             let view = raw_view(table);
             let columns: Vec<&(String, String, String)> =
@@ -273,13 +281,40 @@ impl Snapshot {
             }
             let rendered: Vec<String> =
                 columns.iter().map(|(_, name, kind)| render(name, kind)).collect();
+            let names = columns.iter().map(|(_, name, _)| name.clone()).collect();
+            let layout = match self.registry.table(table) {
+                Some(table) => Layout::of(table, names),
+                None => Layout::plain(names),
+            };
             Ok(Shape {
                 view: view.split('.').map(identifier).collect::<Vec<_>>().join("."),
-                columns: columns.iter().map(|(_, name, _)| name.clone()).collect(),
+                layout: Arc::new(layout),
                 rendered: rendered.join(", "),
             })
         };
         tables.iter().map(shape).collect()
+    }
+
+    /// The columns of raw views with their types, by view and in the order of their names.
+    async fn columns(&mut self, tables: &[&str]) -> Result<Vec<(String, String, String)>, Error> {
+        Ok(sqlx::query_as(
+            "select n.nspname || '.' || c.relname, a.attname::text, a.atttypid::regtype::text
+               from pg_attribute a join pg_class c on c.oid = a.attrelid join pg_namespace n on n.oid = c.relnamespace
+              where n.nspname || '.' || c.relname = any ($1) and a.attnum > 0 and not a.attisdropped
+              order by a.attname::text collate \"C\"",
+        )
+        .bind(tables.iter().map(|table| raw_view(table)).collect::<Vec<String>>())
+        .fetch_all(&mut *self.transaction)
+        .await?)
+    }
+
+    /// The columns of one raw view, each with the expression that gives it as text.
+    async fn rendered(&mut self, table: &str) -> Result<Vec<(String, String)>, Error> {
+        let columns = self.columns(&[table]).await?;
+        Ok(columns
+            .into_iter()
+            .map(|(_, name, kind)| (name.clone(), render(&name, &kind)))
+            .collect())
     }
 
     /// A page of a table in the order of its key, behind the given key; `key` are columns and their types.
@@ -512,23 +547,32 @@ fn identifier(name: &str) -> String {
 
 fn raw_row(shape: &Shape, row: &PgRow) -> Result<RawRow, Error> {
     let values: Result<Vec<Option<String>>, sqlx::Error> =
-        (0..shape.columns.len()).map(|place| row.try_get(place)).collect();
-    Ok(RawRow::new(Arc::clone(&shape.columns), values?))
+        (0..shape.columns().len()).map(|place| row.try_get(place)).collect();
+    Ok(RawRow::new(Arc::clone(&shape.layout), values?))
+}
+
+/// Columns that came after version 1 are read as text, behind a name of their own: `more.NAME`.
+fn log_query(more: &[(String, String)]) -> String {
+    let more: String = more
+        .iter()
+        .map(|(name, rendered)| format!(", {rendered} as {}", identifier(&format!("more.{name}"))))
+        .collect();
+    format!("{LOG}{more} from fsm.v_transition_log")
 }
 
 const LOG: &str = "
     select run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, facet, principal, actor_class,
            trigger_kind, trigger_ref, reason, evidence, event_type, artefact_digest, idempotency_key, key_id, signature,
-           (extract(epoch from at) * 1000000)::bigint as at_micros, prev_hash, hash
-      from fsm.v_transition_log";
+           (extract(epoch from at) * 1000000)::bigint as at_micros, prev_hash, hash, hash_version";
 
 async fn log_page(
     executor: impl PgExecutor<'_>,
+    log: &str,
     after: Option<(Uuid, i64)>,
     limit: i64,
 ) -> Result<Vec<LogRow>, Error> {
     let (run_id, seq) = after.unwrap_or((Uuid::nil(), 0));
-    let query = format!("{LOG} where (run_id, seq) > ($1, $2) order by run_id, seq limit $3");
+    let query = format!("{log} where (run_id, seq) > ($1, $2) order by run_id, seq limit $3");
     let rows = sqlx::query(AssertSqlSafe(query)).bind(run_id).bind(seq).bind(limit);
     rows.fetch_all(executor).await?.iter().map(log_row).collect()
 }
@@ -576,5 +620,12 @@ fn log_row(row: &PgRow) -> Result<LogRow, Error> {
         at_micros: row.try_get("at_micros")?,
         prev_hash: row.try_get("prev_hash")?,
         hash: row.try_get("hash")?,
+        hash_version: row.try_get("hash_version")?,
+        more: row
+            .columns()
+            .iter()
+            .filter_map(|column| Some((column.name().strip_prefix("more.")?, column.name())))
+            .map(|(name, column)| Ok((name.to_owned(), row.try_get(column)?)))
+            .collect::<Result<_, sqlx::Error>>()?,
     })
 }

@@ -28,6 +28,7 @@ impl EvidenceRow {
             let type_name = column.type_info().name();
             let value = match type_name {
                 "UUID" => row.try_get::<Option<Uuid>, _>(n)?.map(|id| id.to_string()),
+                "INT2" => row.try_get::<Option<i16>, _>(n)?.map(|number| number.to_string()),
                 "INT4" => row.try_get::<Option<i32>, _>(n)?.map(|number| number.to_string()),
                 "INT8" => row.try_get::<Option<i64>, _>(n)?.map(|number| number.to_string()),
                 "BOOL" => row.try_get::<Option<bool>, _>(n)?.map(|truth| truth.to_string()),
@@ -46,9 +47,14 @@ impl EvidenceRow {
         Ok(Self { table, columns })
     }
 
-    /// The digest that the row must carry.
-    pub fn digest(&self) -> [u8; 32] {
+    /// The digest that the row must carry; nothing when it is of no version that this release knows.
+    pub fn digest(&self) -> Option<[u8; 32]> {
         evidence::row_digest(self.table, &self.columns)
+    }
+
+    /// As [`EvidenceRow::digest`], in hex; empty where there is none.
+    pub fn expected_digest(&self) -> String {
+        self.digest().map(hex::encode).unwrap_or_default()
     }
 
     /// The digest that it carries, in hex.
@@ -58,7 +64,7 @@ impl EvidenceRow {
 
     /// Whether the row is as it was stamped.
     pub fn fits(&self) -> bool {
-        self.stored_digest() == hex::encode(self.digest())
+        evidence::row_faults(self.table, &self.columns).is_empty()
     }
 
     /// A column; `None` when it is null.

@@ -1,41 +1,69 @@
--- promise: every table of audit.evidence_def has a trigger function audit.stamp_<room>_<table> that puts into row_digest the
---          SHA-256 over all its other columns but the mutable ones. Written out as static SQL from the catalogue once a release,
---          so that no column of evidence can be forgotten. `execute format` here makes functions, with %I and %L only.
---          The bytes: 'chancery.row.v1,TABLE,', then for each column in the order of names its length in bytes (-1 for null),
+-- promise: every table of audit.evidence_def has a trigger function audit.stamp_<domain>_<table> that stamps its rows: digest_version,
+--          and in row_digest the SHA-256 over the columns that audit.evidence_version pins for that version. Written out as static SQL
+--          once a release. A new row gets the newest version. A row that changes keeps its own, so that a column outside the digest does
+--          not change the digest that the log names; it gets the newest one when a column that its version does not cover has a value.
+--          The bytes: 'chancery.row.vVERSION,TAG,', then for each pinned column in their order its length in bytes (-1 for null),
 --          joined by commas, ':', then the texts. Times are microseconds, bytes are hex, so nothing follows a setting of the
---          session. `chancery audit verify` computes the same in Rust.
+--          session. `chancery audit verify` computes the same in Rust. `execute format` here makes functions, with %I and %L only.
 -- callers: the migrator
+-- raises: where columns and lists disagree (internal.evidence_problem), so that a release with a forgotten column does not install
 create or replace function internal.generate_digests() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $generator$
 declare
+  v_problem text := internal.evidence_problem();
   v_table record;
-  v_lengths text;
-  v_texts text;
+  v_stamps text;
+  v_stamp text;
+  v_beyond text;
 begin
-  for v_table in select e.table_name, e.mutable_columns, replace(e.table_name, '.', '_') as flat from audit.evidence_def e loop
-    select string_agg(format('coalesce(octet_length(%s), -1)', t.expression), $c$, ',', $c$ order by t.name collate "C"),
-           string_agg(t.expression, ', ' order by t.name collate "C")
-      into v_lengths, v_texts
-      from (select a.attname::text as name,
-                   case a.atttypid
-                     when 'timestamptz'::regtype then format('(extract(epoch from new.%I) * 1000000)::bigint::text', a.attname)
-                     when 'bytea'::regtype then format('encode(new.%I, %L)', a.attname, 'hex')
-                     else format('new.%I::text', a.attname)
-                   end as expression
-              from pg_attribute a
-             where a.attrelid = v_table.table_name::regclass and a.attnum > 0 and not a.attisdropped
-               and a.attname <> 'row_digest' and a.attname <> all (v_table.mutable_columns)) t;
+  if v_problem is not null then
+    raise exception using errcode = 'invalid_table_definition', message = v_problem;
+  end if;
+  for v_table in
+    select e.table_name, e.tag, replace(e.table_name, '.', '_') as flat, max(v.version) as newest, count(*) as versions
+      from audit.evidence_def e join audit.evidence_version v using (table_name) group by e.table_name
+  loop
+    select string_agg(format(E'\n    when %s then %s', s.version, s.stamp), '' order by s.version desc), max(s.stamp)
+      into v_stamps, v_stamp
+      from (select v.version,
+                   format('sha256(convert_to(concat(%L, %s, '':'', %s), ''UTF8''))', format('chancery.row.v%s,%s,', v.version, v_table.tag),
+                          string_agg(format('coalesce(octet_length(%s), -1)', c.expression), $c$, ',', $c$ order by c.place),
+                          string_agg(c.expression, ', ' order by c.place)) as stamp
+              from audit.evidence_version v
+             cross join lateral (
+                   select p.place, case a.atttypid
+                            when 'timestamptz'::regtype then format('(extract(epoch from new.%I) * 1000000)::bigint::text', a.attname)
+                            when 'bytea'::regtype then format('encode(new.%I, %L)', a.attname, 'hex')
+                            else format('new.%I::text', a.attname)
+                          end as expression
+                     from unnest(v.columns) with ordinality p (name, place)
+                     join pg_attribute a on a.attrelid = v.table_name::regclass and a.attname = p.name) c
+             where v.table_name = v_table.table_name
+             group by v.version) s;
+    select coalesce(string_agg(format(' or old.digest_version = %s and num_nonnulls(%s) > 0', o.version, o.names), '' order by o.version), '')
+      into v_beyond
+      from (select v.version, string_agg(format('new.%I', n.name), ', ' order by n.place) as names
+              from audit.evidence_version v
+              join audit.evidence_version w on w.table_name = v.table_name and w.version = v_table.newest
+             cross join lateral unnest(w.columns) with ordinality n (name, place)
+             where v.table_name = v_table.table_name and v.version < v_table.newest and n.name <> all (v.columns)
+             group by v.version) o;
     execute format($f$
 create or replace function audit.%I() returns trigger
 language plpgsql
 as $body$
 -- generated by internal.generate_digests; reads nothing, and runs inside a door, whose search path is pinned
 begin
-  new.row_digest := sha256(convert_to(concat(%L, %s, ':', %s), 'UTF8'));
+  new.digest_version := %s;
+  new.row_digest := %s;
   return new;
 end
-$body$;$f$, 'stamp_' || v_table.flat, 'chancery.row.v1,' || v_table.table_name || ',', v_lengths, v_texts);
+$body$;$f$, 'stamp_' || v_table.flat,
+      case when v_table.versions = 1 then v_table.newest::text
+           else format('case when tg_op = ''INSERT''%s then %s else old.digest_version end', v_beyond, v_table.newest) end,
+      -- A version that no release had gives null, and the row is refused.
+      case when v_table.versions = 1 then v_stamp else format(E'case new.digest_version%s\n  end', v_stamps) end);
     execute format('grant execute on function audit.%I() to chancery_owner', 'stamp_' || v_table.flat);
   end loop;
 end

@@ -1,6 +1,7 @@
 // Real files of `chancery audit export` fit; with one character changed anywhere in them, they do not.
 // The files: an entry that was cut, the same verified once more, one that was given up after its cut, a run of the orchestrator to its end, and one
-// that was stopped, resumed and voided.
+// that was stopped, resumed and voided. They are of the release before digests had versions, and so are those that the product keeps to prove that every
+// later release reads them: crates/chancery-store/tests/data/old, with changes to them that both readers must find the same wrong with.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
@@ -9,6 +10,7 @@ import { readPins, verifyBundle } from '../../app/utils/verify/bundle.ts'
 import { type Json, canonical } from '../../app/utils/verify/bytes.ts'
 import { machines } from '../../app/utils/verify/machines.mjs'
 import kept from '../../app/utils/verify/machines.json' with { type: 'json' }
+import { DOCUMENT, RELEASE, REVISION, type Registry, addColumns, columnsOf, currentName, renameColumn } from '../../app/utils/verify/tables.ts'
 
 type Value = string | null
 interface Held { columns: string[]; rows: Value[][] }
@@ -134,4 +136,100 @@ test('what is no bundle is told so', async () => {
 
 test('the transitions are those of the machines', () => {
   assert.deepEqual(kept, machines())
+})
+
+const old = new URL('../../../crates/chancery-store/tests/data/old/', import.meta.url)
+const oldFile = (name: string) => new Uint8Array(readFileSync(new URL(`${name}.bundle`, old)))
+
+/** What a later release knows: a table with one column more, one with a column under another name, and a log with one column more. */
+function later(): Registry {
+  const tables = RELEASE.tables.map((table) => (
+    table.name === REVISION ? addColumns(table, 'language') : table.name === DOCUMENT ? renameColumn(table, 'created_by', 'added_by') : table
+  ))
+  const first = RELEASE.log[0]
+  assert.ok(first)
+  return { tables, log: [first, { ...first, texts: [...first.texts, 'login'] }] }
+}
+
+for (const [name, count] of [['cut', 7], ['orchestrated', 11]] as const) {
+  test(`${name} of an older release: everything fits, for this release and for a later one`, async () => {
+    for (const registry of [RELEASE, later()]) {
+      const verdict = await verifyBundle(oldFile(name), new Map(), registry)
+      assert.deepEqual(verdict.mismatches, [])
+      assert.deepEqual(verdict.signatures, { good: count, all: count })
+    }
+  })
+}
+
+interface Vector { bundle: string; release: string; table: string; column: string; value: Value; rows: string; rules: string[] }
+
+/** Puts a value into a column of the first row or of all; a column that is not there comes to be, with nothing in the other rows. */
+function put(held: Held, { column, value, rows }: Vector) {
+  if (!held.columns.includes(column)) {
+    const place = [...held.columns, column].sort().indexOf(column)
+    held.columns.splice(place, 0, column)
+    for (const row of held.rows) row.splice(place, 0, null)
+  }
+  const place = held.columns.indexOf(column)
+  for (const row of rows === 'all' ? held.rows : held.rows.slice(0, 1)) row[place] = value
+}
+
+test('changed files of an older release break the rules that the other reader names', async () => {
+  const vectors = JSON.parse(readFileSync(new URL('vectors.json', old), 'utf8')) as Vector[]
+  assert.ok(vectors.length > 10)
+  for (const vector of vectors) {
+    const whole = JSON.parse(new TextDecoder().decode(oldFile(vector.bundle)).split('\n')[0] ?? '') as Document
+    const held = vector.table === 'log' ? whole.log : whole.tables[vector.table]
+    assert.ok(held)
+    put(held, vector)
+    const verdict = await verifyBundle(sealed(whole), new Map(), vector.release === 'later' ? later() : RELEASE)
+    const rules = [...new Set(verdict.mismatches.map((one) => one.rule))].sort()
+    assert.deepEqual(rules, vector.rules, JSON.stringify(vector))
+  }
+})
+
+test('a row of a later version is over the column that came with it, and one of an older version is not', async () => {
+  const registry = later()
+  const whole = JSON.parse(new TextDecoder().decode(oldFile('orchestrated')).split('\n')[0] ?? '') as Document
+  const revisions = whole.tables[REVISION]
+  const table = registry.tables.find((one) => one.name === REVISION)
+  const row = revisions?.rows[0]
+  assert.ok(revisions && table && row)
+  for (const column of ['language', 'digest_version']) {
+    put(revisions, { column, value: column === 'language' ? null : '1', rows: 'all' } as Vector)
+  }
+  const language = revisions.columns.indexOf('language')
+  row[language] = 'en'
+  row[revisions.columns.indexOf('digest_version')] = '2'
+  const pinned = (table.versions[1] ?? []).map((column) => row[revisions.columns.indexOf(column)] ?? null)
+  const lengths = pinned.map((value) => (value === null ? -1 : Buffer.byteLength(value)))
+  row[revisions.columns.indexOf('row_digest')] = createHash('sha256')
+    .update(`chancery.row.v2,kb.revision,${lengths.join(',')}:${pinned.map((value) => value ?? '').join('')}`).digest('hex')
+  const rules = async () => (await verifyBundle(sealed(whole), new Map(), registry)).mismatches.map((one) => one.rule)
+  assert.ok(!(await rules()).some((rule) => rule.startsWith('digest_') || rule.startsWith('column_')), 'the digest is of version 2')
+  row[language] = 'vi'
+  assert.ok((await rules()).includes('digest_is_of_the_row'))
+})
+
+test('a hash and a digest bind the version that they are of, also where two versions are over the same columns', async () => {
+  const first = RELEASE.log[0]
+  assert.ok(first)
+  const registry = { tables: RELEASE.tables.map((table) => addColumns(table)), log: [first, first] }
+  for (const [table, column, rule] of [['log', 'hash_version', 'hash_is_of_the_row'], [DOCUMENT, 'digest_version', 'digest_is_of_the_row']] as const) {
+    const whole = JSON.parse(new TextDecoder().decode(oldFile('cut')).split('\n')[0] ?? '') as Document
+    const held = table === 'log' ? whole.log : whole.tables[table]
+    assert.ok(held)
+    put(held, { column, value: '2', rows: 'all' } as Vector)
+    const rules = (await verifyBundle(sealed(whole), new Map(), registry)).mismatches.map((one) => one.rule)
+    assert.ok(rules.includes(rule), table)
+  }
+})
+
+test('names that were given up are found and never mean something else', () => {
+  for (const table of [...RELEASE.tables, ...later().tables]) {
+    const columns = columnsOf(table)
+    assert.deepEqual(columns, [...new Set(columns)])
+    for (const [given] of table.renamed) assert.ok(!columns.includes(given) && columns.includes(currentName(table, given)))
+    for (const version of table.versions) assert.ok(table.key.every((key) => version.includes(key)) && !version.some((column) => table.outside.includes(column)))
+  }
 })

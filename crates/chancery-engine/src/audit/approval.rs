@@ -2,8 +2,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use chancery_model::approval::{Request, Vote, counted_as, request_payload, vote_payload};
-use chancery_model::envelope::Statement;
+use chancery_model::approval::{Request, Vote, counted_as, request_payload_of, vote_payload_of};
+use chancery_model::envelope::{Domain, Statement};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -126,21 +126,28 @@ impl<'a> Checker<'a> {
     fn request(&mut self, request: Row<'_>) {
         let signed_at = request.number("signed_at").unwrap_or_default();
         let digest = request.bytes("subject_digest");
-        let payload = request_payload(&Request {
-            approval_id: request.id("approval_id"),
-            kind: request.text("kind"),
-            subject_kind: request.text("subject_kind"),
-            subject_ref: request.text("subject_ref"),
-            subject_digest: digest.as_deref(),
-            risk: request.text("risk"),
-            title: request.text("title"),
-            facts: &request.json("facts"),
-            expires_at: request.number("expires_at").unwrap_or_default(),
-            principal: request.text("proposer"),
-            key_id: request.id("key_id"),
-            signed_at,
-        });
-        self.expect(request, "signed_is_what_is_stored", "request_payload", Some(&payload));
+        let Some(version) = self.statement_version(request, Domain::Approval, "request_payload")
+        else {
+            return;
+        };
+        let payload = request_payload_of(
+            version,
+            &Request {
+                approval_id: request.id("approval_id"),
+                kind: request.text("kind"),
+                subject_kind: request.text("subject_kind"),
+                subject_ref: request.text("subject_ref"),
+                subject_digest: digest.as_deref(),
+                risk: request.text("risk"),
+                title: request.text("title"),
+                facts: &request.json("facts"),
+                expires_at: request.number("expires_at").unwrap_or_default(),
+                principal: request.text("proposer"),
+                key_id: request.id("key_id"),
+                signed_at,
+            },
+        );
+        self.expect(request, "signed_is_what_is_stored", "request_payload", payload.as_deref());
         self.canonical(request, "facts");
         self.approval_signature(request, "proposer", "request_payload", "requested_at", "request");
         if request.number("expires_at") <= request.number("requested_at") {
@@ -153,18 +160,24 @@ impl<'a> Checker<'a> {
         const RULE: &str = "vote_counts_for_what_it_is";
         let payload = vote.json("vote_payload");
         let class = payload.get("actor_class").and_then(Value::as_str).unwrap_or_default();
-        let expected = vote_payload(&Vote {
-            vote_id: vote.id("vote_id"),
-            approval_id: vote.id("approval_id"),
-            request_digest: &request.digest().unwrap_or_default(),
-            decision: vote.text("decision"),
-            rationale: vote.opt("rationale"),
-            principal: vote.text("voter"),
-            actor_class: class,
-            key_id: vote.id("key_id"),
-            signed_at: vote.number("signed_at").unwrap_or_default(),
-        });
-        self.expect(vote, "signed_is_what_is_stored", "vote_payload", Some(&expected));
+        let Some(version) = self.statement_version(vote, Domain::Approval, "vote_payload") else {
+            return;
+        };
+        let expected = vote_payload_of(
+            version,
+            &Vote {
+                vote_id: vote.id("vote_id"),
+                approval_id: vote.id("approval_id"),
+                request_digest: &request.digest().unwrap_or_default(),
+                decision: vote.text("decision"),
+                rationale: vote.opt("rationale"),
+                principal: vote.text("voter"),
+                actor_class: class,
+                key_id: vote.id("key_id"),
+                signed_at: vote.number("signed_at").unwrap_or_default(),
+            },
+        );
+        self.expect(vote, "signed_is_what_is_stored", "vote_payload", expected.as_deref());
         self.approval_signature(vote, "voter", "vote_payload", "voted_at", "vote");
         let kind = self.signers.principals.get(vote.text("voter")).cloned().unwrap_or_default();
         self.expect(vote, RULE, "counted_as", Some(counted_as(class, &kind)));
@@ -249,7 +262,8 @@ impl<'a> Checker<'a> {
             at: row.number("signed_at").unwrap_or_default().min(recorded_at),
             recorded_at,
         };
-        match self.signers.check(&Statement::approval(row.text(payload)), &signed, what) {
+        let Ok(statement) = Statement::stored(Domain::Approval, row.text(payload)) else { return };
+        match self.signers.check(&statement, &signed, what) {
             Ok(()) => self.report.signatures += 1,
             Err(problem) => self.wrong(row, "signature_is_good", problem),
         }

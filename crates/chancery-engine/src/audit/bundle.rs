@@ -9,12 +9,17 @@
 //!  "log":{…},"principals":{…},"tables":{"cutter_governance.cut_change_set":{…},…}}
 //! sha256:…
 //! ```
+//!
+//! Tables stand under their tags, which never change, and columns under the names that they had when the file was made. A file of an
+//! older release lacks columns that came later, `digest_version` and `hash_version` among them: its rows are of version 1 then, and
+//! whatever is missing is in no digest of theirs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use chancery_model::canonical;
-use chancery_model::chain::LogRow;
+use chancery_model::chain::{Log, LogRow};
+use chancery_model::evidence::{Layout, Registry, Table};
 use chancery_store::{KeyFacts, RawRow, Snapshot};
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -35,10 +40,12 @@ const FORMAT: &str = "chancery.audit-bundle.v1";
 /// What stands for the table in a mismatch that concerns the file itself.
 const FILE: &str = "bundle";
 
+const VERSION_OF_HASH: &str = "hash_version";
+
 const KEY_COLUMNS: [&str; 5] =
     ["key_id", "principal", "public_key", "registered_at_micros", "revoked_at_micros"];
 const PRINCIPAL_COLUMNS: [&str; 2] = ["kind", "name"];
-const LOG_COLUMNS: [&str; 23] = [
+const LOG_COLUMNS: [&str; 24] = [
     "actor_class",
     "artefact_digest",
     "at_micros",
@@ -47,6 +54,7 @@ const LOG_COLUMNS: [&str; 23] = [
     "facet",
     "from_state",
     "hash",
+    "hash_version",
     "idempotency_key",
     "key_id",
     "log_id",
@@ -123,23 +131,26 @@ fn document(entry_id: Uuid, rows: &Rows, signers: &Signers) -> Value {
         let kind = signers.principals.get(*name)?;
         Some(vec![Some(kind.clone()), Some((*name).to_owned())])
     });
-    let tables: Map<String, Value> = table::ALL
+    let registry = &signers.registry;
+    let tables: Map<String, Value> = registry
+        .tables()
         .iter()
         .filter_map(|table| {
-            let mut all = rows.all(table.name).peekable();
-            let columns = Arc::clone(all.peek()?.raw.columns());
-            let columns: Vec<&str> = columns.iter().map(String::as_str).collect();
+            let mut all = rows.all(table.name()).peekable();
+            let layout = Arc::clone(all.peek()?.raw.layout());
+            let columns: Vec<&str> = layout.columns().iter().map(String::as_str).collect();
             let values = all.map(|row| row.raw.values().to_vec());
-            Some((table.name.to_owned(), written(&columns, values)))
+            Some((table.tag().to_owned(), written(&columns, values)))
         })
         .collect();
+    let log_columns = log_columns(registry.log());
     json!({
         "format": FORMAT,
         "entry_id": entry_id,
         "keys": written(&KEY_COLUMNS, keys),
         "kinds_that_sign": signers.kinds_that_sign,
         "principals": written(&PRINCIPAL_COLUMNS, principals),
-        "log": written(&LOG_COLUMNS, log.into_iter().map(log_values)),
+        "log": written(&log_columns, log.into_iter().map(|row| log_values(row, &log_columns))),
         "tables": tables,
     })
 }
@@ -148,9 +159,16 @@ fn written(columns: &[&str], rows: impl Iterator<Item = Vec<Option<String>>>) ->
     json!({ "columns": columns, "rows": rows.collect::<Vec<_>>() })
 }
 
-fn log_values(row: &LogRow) -> Vec<Option<String>> {
+/// The columns of the log in a file, ascending.
+fn log_columns(log: &Log) -> Vec<&'static str> {
+    let mut all: Vec<&str> = LOG_COLUMNS.into_iter().chain(log.more()).collect();
+    all.sort_unstable();
+    all
+}
+
+fn log_values(row: &LogRow, columns: &[&str]) -> Vec<Option<String>> {
     let bytes = |bytes: &Option<Vec<u8>>| bytes.as_ref().map(hex::encode);
-    vec![
+    let first = [
         Some(row.actor_class.clone()),
         bytes(&row.artefact_digest),
         Some(row.at_micros.to_string()),
@@ -159,6 +177,7 @@ fn log_values(row: &LogRow) -> Vec<Option<String>> {
         row.facet.clone(),
         row.from_state.clone(),
         Some(hex::encode(&row.hash)),
+        Some(row.hash_version.to_string()),
         Some(row.idempotency_key.clone()),
         row.key_id.map(|id| id.to_string()),
         Some(row.log_id.to_string()),
@@ -174,11 +193,18 @@ fn log_values(row: &LogRow) -> Vec<Option<String>> {
         Some(row.transition_id.clone()),
         Some(row.trigger_kind.clone()),
         Some(row.trigger_ref.clone()),
-    ]
+    ];
+    let mut values: BTreeMap<&str, Option<String>> = LOG_COLUMNS.into_iter().zip(first).collect();
+    values.extend(row.more.iter().map(|(name, value)| (name.as_str(), value.clone())));
+    columns.iter().map(|column| values.remove(column).flatten()).collect()
 }
 
 /// Proves what a file holds, with nothing but the file.
-pub(super) async fn verify(file: &[u8], pins: Pins) -> Result<Report, Error> {
+pub(super) async fn verify(
+    registry: &Arc<Registry>,
+    file: &[u8],
+    pins: Pins,
+) -> Result<Report, Error> {
     let mut report = Report::default();
     let mut wrong = |rule: &'static str, what: String| {
         report.found(Mismatch {
@@ -196,7 +222,7 @@ pub(super) async fn verify(file: &[u8], pins: Pins) -> Result<Report, Error> {
         // What follows may say where.
         wrong("bundle_is_whole", "its last line is not the hash of its first".to_owned());
     }
-    let bundle = match Bundle::read(line) {
+    let bundle = match Bundle::read(registry, line) {
         Ok(bundle) => bundle,
         Err(what) => {
             wrong("bundle_is_readable", what);
@@ -283,7 +309,7 @@ struct Bundle {
 }
 
 impl Bundle {
-    fn read(line: &[u8]) -> Result<Self, String> {
+    fn read(registry: &Arc<Registry>, line: &[u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(line).map_err(|error| format!("it is not text: {error}"))?;
         let text = text.strip_suffix('\n').ok_or("it has no line feed")?;
         let document: Value =
@@ -296,24 +322,17 @@ impl Bundle {
         }
         let entry_id = document["entry_id"].as_str().and_then(|id| id.parse().ok());
         let mut rows = Rows::default();
-        rows.add_log(read_log(&document["log"])?);
+        rows.add_log(read_log(registry.log(), &document["log"])?);
         let tables = document["tables"].as_object().ok_or("it has no tables")?;
         for (name, held) in tables {
-            let table = table::of(name).ok_or_else(|| format!("{name} is no table of evidence"))?;
+            let table =
+                registry.tagged(name).ok_or_else(|| format!("{name} is no table of evidence"))?;
             let (columns, held) = read(held).ok_or_else(|| format!("{name} is malformed"))?;
-            // Known from here and not from the file: no digest is over what a value is called.
-            if !table.columns().eq(columns.iter().map(String::as_str)) {
-                return Err(format!("{name} has other columns than this release knows"));
-            }
-            let columns: Arc<[String]> = columns.into();
-            let held = held.into_iter().map(|values| RawRow::new(Arc::clone(&columns), values));
-            rows.add(table.name, held.collect());
+            rows.add(table.name(), read_table(table, &columns, held)?);
         }
-        Ok(Self {
-            entry_id: entry_id.ok_or("it names no entry")?,
-            rows,
-            signers: read_signers(&document)?,
-        })
+        let mut signers = read_signers(&document)?;
+        signers.registry = Arc::clone(registry);
+        Ok(Self { entry_id: entry_id.ok_or("it names no entry")?, rows, signers })
     }
 }
 
@@ -324,6 +343,25 @@ fn read(held: &Value) -> Option<(Vec<String>, Values)> {
     let columns: Vec<String> = serde_json::from_value(held.get("columns")?.clone()).ok()?;
     let rows: Values = serde_json::from_value(held.get("rows")?.clone()).ok()?;
     rows.iter().all(|row| row.len() == columns.len()).then_some((columns, rows))
+}
+
+/// Rows of a table of evidence. Columns are known from here and not from the file: no digest is over what a value is called.
+fn read_table(table: &Table, columns: &[String], held: Values) -> Result<Vec<RawRow>, String> {
+    let known = table.columns();
+    let mut places: Vec<(&str, usize)> =
+        columns.iter().enumerate().map(|(n, name)| (table.current_name(name), n)).collect();
+    places.sort_unstable();
+    let distinct = places.windows(2).all(|pair| pair[0].0 != pair[1].0);
+    if !columns.is_sorted() || !distinct || !places.iter().all(|(name, _)| known.contains(name)) {
+        return Err(format!("{} has other columns than this release knows", table.tag()));
+    }
+    let names = places.iter().map(|(name, _)| (*name).to_owned()).collect();
+    let layout = Arc::new(Layout::of(table, names));
+    let row = |values: Vec<Option<String>>| {
+        let values = places.iter().map(|(_, place)| values[*place].clone()).collect();
+        RawRow::new(Arc::clone(&layout), values)
+    };
+    Ok(held.into_iter().map(row).collect())
 }
 
 /// Rows of columns that are known.
@@ -363,17 +401,32 @@ fn parsed<T: std::str::FromStr>(text: Option<String>) -> Option<T> {
     text?.parse().ok()
 }
 
-fn read_log(held: &Value) -> Result<Vec<LogRow>, String> {
-    let rows = read_known(held, "log rows", &LOG_COLUMNS)?;
-    let rows: Option<Vec<LogRow>> = rows.into_iter().map(|row| log_row(&row)).collect();
-    rows.ok_or_else(|| "its log rows are malformed".to_owned())
+/// The log. What came after version 1 may be missing: the version too, and then it is 1.
+fn read_log(log: &Log, held: &Value) -> Result<Vec<LogRow>, String> {
+    let malformed = || "its log rows are malformed".to_owned();
+    let (columns, rows) = read(held).ok_or_else(malformed)?;
+    let later: Vec<&str> = log.more().chain([VERSION_OF_HASH]).collect();
+    let known = log_columns(log);
+    let fits = columns.is_sorted()
+        && columns.iter().all(|name| known.contains(&name.as_str()))
+        && known.iter().all(|name| later.contains(name) || columns.iter().any(|c| c == name))
+        && columns.windows(2).all(|pair| pair[0] != pair[1]);
+    if !fits {
+        return Err(malformed());
+    }
+    let more: Vec<&str> = log.more().filter(|name| columns.iter().any(|c| c == name)).collect();
+    let row = |values: Vec<Option<String>>| {
+        let mut values: HashMap<&str, Option<String>> =
+            columns.iter().map(String::as_str).zip(values).collect();
+        values.entry(VERSION_OF_HASH).or_insert_with(|| Some("1".to_owned()));
+        log_row(&more, &values)
+    };
+    let rows: Option<Vec<LogRow>> = rows.into_iter().map(row).collect();
+    rows.ok_or_else(malformed)
 }
 
-fn log_row(values: &[Option<String>]) -> Option<LogRow> {
-    let get = |column: &str| {
-        let place = LOG_COLUMNS.iter().position(|name| *name == column)?;
-        values[place].clone()
-    };
+fn log_row(more: &[&str], values: &HashMap<&str, Option<String>>) -> Option<LogRow> {
+    let get = |column: &str| values.get(column).cloned().flatten();
     let bytes = |column: &str| match get(column) {
         None => Some(None),
         Some(text) => hex::decode(text).ok().map(Some),
@@ -405,5 +458,8 @@ fn log_row(values: &[Option<String>]) -> Option<LogRow> {
         at_micros: get("at_micros")?.parse().ok()?,
         prev_hash: bytes("prev_hash")?,
         hash: hex::decode(get("hash")?).ok()?,
+        hash_version: get(VERSION_OF_HASH)
+            .and_then(|text| text.parse().ok().filter(|number: &i16| number.to_string() == text))?,
+        more: more.iter().map(|name| ((*name).to_owned(), get(name))).collect(),
     })
 }

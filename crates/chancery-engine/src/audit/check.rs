@@ -11,7 +11,6 @@ use super::log::of_log_row;
 use super::report::{Mismatch, Report};
 use super::rows::{Row, Rows};
 use super::signers::Signers;
-use super::table;
 
 /// Looks at the rows of some entries and says what does not fit.
 pub(super) struct Checker<'a> {
@@ -31,14 +30,10 @@ impl<'a> Checker<'a> {
 
     /// Every row of a table of evidence carries the digest of its own columns. `counts` says which rows are not merely leant on.
     pub(super) fn digests(&mut self, counts: impl Fn(Row<'_>) -> bool) {
-        for row in self.rows.every().filter(|row| table::of(row.table).is_some()) {
+        for row in self.rows.every().filter(|row| row.is_evidence()) {
             *self.report.evidence.entry(row.table).or_default() += u64::from(counts(row));
-            if row.digest() != Some(row.expected_digest()) {
-                self.wrong(
-                    row,
-                    "digest_is_of_the_row",
-                    "a column of the row was changed after it was written",
-                );
+            for (rule, what) in row.faults() {
+                self.wrong(row, rule, what);
             }
         }
     }

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use chancery_model::envelope::Statement;
-use chancery_model::kb::{Signature, signature_payload};
+use chancery_model::envelope::{Domain, Statement};
+use chancery_model::kb::{Signature, signature_payload_of};
 use chancery_store::RawRow;
 use sha2::{Digest as _, Sha256};
 
+use super::lane::unknown_statement;
 use super::report::Report;
 use super::rows::{Row, Rows, Source};
 use super::signers::{Signed, Signers};
@@ -87,9 +88,8 @@ impl Look<'_> {
         for raw in rows {
             let row = Row { table, raw };
             *self.report.evidence.entry(table).or_default() += 1;
-            if row.digest() != Some(row.expected_digest()) {
-                let what = "a column of the row was changed after it was written";
-                self.wrong(row, "digest_is_of_the_row", what);
+            for (rule, what) in row.faults() {
+                self.wrong(row, rule, what);
             }
             if table == REVISION { self.revision(row) } else { self.signature(row) }
         }
@@ -128,17 +128,28 @@ impl Look<'_> {
             self.wrong(row, "row_has_an_origin", "there is no such revision");
             return;
         };
-        let payload = signature_payload(&Signature {
-            signature_id: row.id("signature_id"),
-            path: row.text("path"),
-            revision: i32::try_from(number).unwrap_or_default(),
-            sha256: &digest,
-            meaning: row.text("meaning"),
-            principal: row.text("signer"),
-            key_id: row.id("key_id"),
-            signed_at: row.number("signed_at").unwrap_or_default(),
-        });
-        if payload != row.text("signature_payload") {
+        let stored = row.text("signature_payload");
+        let version = match Domain::Kb.version_of(stored) {
+            Ok(version) => version,
+            Err(named) => {
+                self.wrong(row, "statement_version_is_known", unknown_statement(&named));
+                return;
+            }
+        };
+        let payload = signature_payload_of(
+            version,
+            &Signature {
+                signature_id: row.id("signature_id"),
+                path: row.text("path"),
+                revision: i32::try_from(number).unwrap_or_default(),
+                sha256: &digest,
+                meaning: row.text("meaning"),
+                principal: row.text("signer"),
+                key_id: row.id("key_id"),
+                signed_at: row.number("signed_at").unwrap_or_default(),
+            },
+        );
+        if payload.as_deref() != Some(stored) {
             self.wrong(row, RULE, "what was signed is not what the rows say");
         }
         let bytes = row.bytes("signature").unwrap_or_default();
@@ -151,7 +162,7 @@ impl Look<'_> {
             at: row.number("signed_at").unwrap_or_default().min(recorded_at),
             recorded_at,
         };
-        let statement = Statement::kb(row.text("signature_payload"));
+        let Ok(statement) = Statement::stored(Domain::Kb, stored) else { return };
         match self.signers.check(&statement, &signed, "signature") {
             Ok(()) => self.report.signatures += 1,
             Err(problem) => self.wrong(row, "signature_is_good", problem),

@@ -1,9 +1,9 @@
 //! Attestations of the executor and the verifier, and decisions of the review authority.
 
 use chancery_model::cutter::{
-    Decision, EXECUTOR_LANE, Lane, LaneSigner, VERIFIER_LANE, decision_payload, lane_payload,
+    Decision, EXECUTOR_LANE, Lane, LaneSigner, VERIFIER_LANE, decision_payload_of, lane_payload_of,
 };
-use chancery_model::envelope::{LANE_PAYLOAD_TYPE, Statement};
+use chancery_model::envelope::{Domain, Statement};
 use sha2::{Digest as _, Sha256};
 
 use super::check::Checker;
@@ -26,6 +26,10 @@ impl Checker<'_> {
             );
         }
         let payload = signature.text("signature_payload");
+        let Ok(statement) = Statement::stored(Domain::Lane, payload) else {
+            self.statement_version(signature, Domain::Lane, "signature_payload");
+            return;
+        };
         let hash = hex::encode(Sha256::digest(payload.as_bytes()));
         self.expect_all(
             signature,
@@ -33,7 +37,7 @@ impl Checker<'_> {
             &[
                 ("signature_kind", Some(kind)),
                 ("signer_dot_id", Some(lane)),
-                ("payload_envelope", Some(LANE_PAYLOAD_TYPE)),
+                ("payload_envelope", Some(statement.payload_type())),
                 ("payload_hash", Some(&hash)),
             ],
         );
@@ -45,7 +49,7 @@ impl Checker<'_> {
             at: signature.number("signed_at").unwrap_or_default(),
             recorded_at: signature.number("recorded_at").unwrap_or_default(),
         };
-        match self.signers.check(&Statement::lane(payload), &signed, "attestation") {
+        match self.signers.check(&statement, &signed, "attestation") {
             Ok(()) => self.report.signatures += 1,
             Err(what) => self.wrong(signature, "signature_is_good", what),
         }
@@ -75,7 +79,11 @@ impl Checker<'_> {
             }
         }
         let prior_bytes = prior_row.and_then(|prior| prior.bytes("signature"));
-        let payload = lane_payload(
+        // A version that is not known was named when the signature was looked at.
+        let stored = signature.text("signature_payload");
+        let Ok(version) = Domain::Lane.version_of(stored) else { return };
+        let payload = lane_payload_of(
+            version,
             &LaneSigner {
                 lane: signature.text("signer_dot_id"),
                 signature_id: signature.id("signature_id"),
@@ -87,7 +95,7 @@ impl Checker<'_> {
             },
             attested,
         );
-        self.expect(signature, "signed_is_what_is_stored", "signature_payload", Some(&payload));
+        self.expect(signature, "signed_is_what_is_stored", "signature_payload", payload.as_deref());
     }
 
     /// A decision is signed by its reviewer, and what was signed is what its row says.
@@ -98,27 +106,34 @@ impl Checker<'_> {
             self.wrong(decision, RULE, "its manifest is not there");
             return;
         };
+        let Some(version) = self.statement_version(decision, Domain::Review, "decision_payload")
+        else {
+            return;
+        };
         let signed_at = decision.number("decision_at").unwrap_or_default();
-        let payload = decision_payload(&Decision {
-            review_decision_id: decision.id("review_decision_id"),
-            governance_event_kind: decision.text("governance_event_kind"),
-            entry_id: decision.id("entry_id"),
-            manifest_id: decision.id("manifest_id"),
-            manifest_digest: envelope.sha256("manifest_digest").unwrap_or_default(),
-            verdict: decision.text("verdict"),
-            findings: &decision.json("findings"),
-            rationale: decision.opt("verdict_rationale"),
-            risk: decision.text("risk_class_assessment"),
-            prior_review_decision_id: decision.uuid("prior_review_decision_id"),
-            principal: decision.text("reviewer_identity"),
-            key_id: decision.id("key_id"),
-            signed_at,
-        });
+        let payload = decision_payload_of(
+            version,
+            &Decision {
+                review_decision_id: decision.id("review_decision_id"),
+                governance_event_kind: decision.text("governance_event_kind"),
+                entry_id: decision.id("entry_id"),
+                manifest_id: decision.id("manifest_id"),
+                manifest_digest: envelope.sha256("manifest_digest").unwrap_or_default(),
+                verdict: decision.text("verdict"),
+                findings: &decision.json("findings"),
+                rationale: decision.opt("verdict_rationale"),
+                risk: decision.text("risk_class_assessment"),
+                prior_review_decision_id: decision.uuid("prior_review_decision_id"),
+                principal: decision.text("reviewer_identity"),
+                key_id: decision.id("key_id"),
+                signed_at,
+            },
+        );
         self.expect_all(
             decision,
             RULE,
             &[
-                ("decision_payload", Some(&payload)),
+                ("decision_payload", payload.as_deref()),
                 ("entry_id", envelope.opt("entry_id")),
                 ("manifest_version", envelope.opt("manifest_digest")),
                 ("manifest_unit_local_id", None),
@@ -136,11 +151,26 @@ impl Checker<'_> {
             at: signed_at,
             recorded_at: decision.number("created_at").unwrap_or_default(),
         };
-        let statement = Statement::review(decision.text("decision_payload"));
+        let stored = decision.text("decision_payload");
+        let Ok(statement) = Statement::stored(Domain::Review, stored) else { return };
         match self.signers.check(&statement, &signed, "decision") {
             Ok(()) => self.report.signatures += 1,
             Err(what) => self.wrong(decision, "signature_is_good", what),
         }
+    }
+
+    /// The version of the statement in a column; says so when no release had it, or none that this one knows of.
+    pub(super) fn statement_version(
+        &mut self,
+        row: Row<'_>,
+        domain: Domain,
+        column: &str,
+    ) -> Option<u16> {
+        let version = domain.version_of(row.text(column));
+        if let Err(named) = &version {
+            self.wrong(row, "statement_version_is_known", unknown_statement(named));
+        }
+        version.ok()
     }
 
     /// A column of JSON holds its canonical bytes.
@@ -148,4 +178,9 @@ impl Checker<'_> {
         let canonical = chancery_model::canonical::to_string(&row.json(column));
         self.expect(row, "json_is_canonical", column, Some(&canonical));
     }
+}
+
+/// What to say of a statement whose version is not known.
+pub(super) fn unknown_statement(named: &str) -> String {
+    format!("what was signed is {named}, which is no statement that this release knows")
 }

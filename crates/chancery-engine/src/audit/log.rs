@@ -25,6 +25,7 @@ pub(super) async fn verify(
     report: &mut Report,
     progress: &mut impl FnMut(&Report),
 ) -> Result<(), Error> {
+    reader.columns(report).await?;
     let mut walks: Vec<Walk> = KINDS.iter().map(Walk::through).collect();
     let mut replay: Option<Replay> = None;
     let mut after = None;
@@ -228,7 +229,7 @@ impl Facts {
             table::ORCHESTRATED,
             "run_id",
             "state_code",
-            Some(artefact_digest(&[run.expected_digest()])),
+            run.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -243,7 +244,7 @@ impl Facts {
             table::REPLAY,
             "dlq_replay_request_id",
             "proposal_state",
-            Some(artefact_digest(&[request.expected_digest()])),
+            request.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -253,7 +254,7 @@ impl Facts {
             table::FINDING,
             "issue_id",
             "state",
-            Some(artefact_digest(&[issue.expected_digest()])),
+            issue.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -267,7 +268,7 @@ impl Facts {
             table::CANDIDATE,
             "candidate_id",
             "state",
-            Some(artefact_digest(&[candidate.expected_digest()])),
+            candidate.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -277,7 +278,7 @@ impl Facts {
             table::WORKFLOW_RUN,
             "workflow_run_id",
             "state_code",
-            Some(artefact_digest(&[run.expected_digest()])),
+            run.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -296,7 +297,7 @@ impl Facts {
             table::CHANGE,
             "change_request_id",
             "proposal_state",
-            Some(artefact_digest(&[change.expected_digest()])),
+            change.expected_digest().map(|digest| artefact_digest(&[digest])),
         )
     }
 
@@ -392,6 +393,23 @@ impl<'a> Reader<'a> {
         let views: Vec<&'static str> = KINDS.iter().filter_map(|kind| kind.view).collect();
         let shapes = snapshot.shapes(&views).await?;
         Ok(Self { snapshot, shapes: views.into_iter().zip(shapes).collect() })
+    }
+
+    /// The log has the columns that this release knows: another one would be in no hash.
+    async fn columns(&mut self, report: &mut Report) -> Result<(), Error> {
+        let shapes = self.snapshot.shapes(&[table::LOG]).await?;
+        let found = shapes.iter().flat_map(Shape::columns);
+        if !self.snapshot.registry().log().columns().iter().eq(found) {
+            report.found(Mismatch {
+                table: table::LOG,
+                key: String::new(),
+                run_id: None,
+                seq: None,
+                rule: "columns_are_known",
+                what: "the table has other columns than this release knows".to_owned(),
+            });
+        }
+        Ok(())
     }
 
     async fn runs(
@@ -507,11 +525,32 @@ impl Replay {
         if row.prev_hash != self.hash {
             wrong("hashes_link", "the row does not carry the hash of the one before it".to_owned());
         }
-        if row.hash != row.expected_hash() {
-            wrong(
-                "hash_is_of_the_row",
-                "a column of the row was changed after it was written".to_owned(),
-            );
+        let log = signers.registry.log();
+        match log.version(row.hash_version) {
+            None => wrong(
+                "hash_version_is_known",
+                format!(
+                    "its hash is of version {}, which this release does not know",
+                    row.hash_version
+                ),
+            ),
+            Some(version) => {
+                for column in version.beyond(row) {
+                    wrong(
+                        "column_is_of_the_version",
+                        format!(
+                            "{column} has a value, and hashes of version {} are not over it",
+                            row.hash_version
+                        ),
+                    );
+                }
+                if row.hash_in(log).is_none_or(|hash| row.hash != hash) {
+                    wrong(
+                        "hash_is_of_the_row",
+                        "a column of the row was changed after it was written".to_owned(),
+                    );
+                }
+            }
         }
         let canonical_evidence = serde_json::from_str::<Value>(&row.evidence)
             .is_ok_and(|v| canonical::to_string(&v) == row.evidence);

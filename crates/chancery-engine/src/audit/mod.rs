@@ -8,7 +8,7 @@
 //! `verification` and `unit`; `approval`, `kb`, `orchestrator`, `queue`, `birth` (with `policy` and `ledger`) and `workflow`
 //! (with `version`, `proposal` and `work`) are rooms of their own; `whole` has what only shows when everything is looked at.
 //!
-//! Invariant: which tables are evidence and which columns stand outside a digest is said by `chancery_model::evidence`, which
+//! Invariant: which tables are evidence and what the digests of each version are over is said by `chancery_model::evidence`, which
 //! transitions there are by the machine file in the binary; the audited database is asked for columns, and for nothing else.
 
 mod report;
@@ -42,6 +42,9 @@ mod workflow;
 mod bundle;
 mod whole;
 
+use std::sync::Arc;
+
+use chancery_model::evidence::{Registry, release};
 use chancery_store::Store;
 use uuid::Uuid;
 
@@ -56,7 +59,7 @@ use signers::Signers;
 /// # Errors
 /// When the database does not answer.
 pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<Report, Error> {
-    let mut snapshot = store.snapshot().await?;
+    let mut snapshot = store.snapshot(release()).await?;
     let mut signers = Signers::read(&mut snapshot, Pins::default()).await?;
     let mut report = Report::default();
     let mut reader = log::Reader::open(&mut snapshot).await?;
@@ -74,9 +77,22 @@ pub async fn verify_log(store: &Store, mut progress: impl FnMut(u64)) -> Result<
 pub async fn verify(
     store: &Store,
     pins: Pins,
+    progress: impl FnMut(&Report),
+) -> Result<Report, Error> {
+    verify_as(release(), store, pins, progress).await
+}
+
+/// As [`verify`], with what another release knows of evidence.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn verify_as(
+    registry: &Arc<Registry>,
+    store: &Store,
+    pins: Pins,
     mut progress: impl FnMut(&Report),
 ) -> Result<Report, Error> {
-    let mut snapshot = store.snapshot().await?;
+    let mut snapshot = store.snapshot(registry).await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
     let mut reader = log::Reader::open(&mut snapshot).await?;
@@ -92,7 +108,7 @@ pub async fn verify(
 /// # Errors
 /// When the database does not answer.
 pub async fn verify_kb(store: &Store, path: Option<&str>, pins: Pins) -> Result<Report, Error> {
-    let mut snapshot = store.snapshot().await?;
+    let mut snapshot = store.snapshot(release()).await?;
     let mut signers = Signers::read(&mut snapshot, pins).await?;
     let mut report = Report::default();
     let mut source = rows::Source::database(&mut snapshot).await?;
@@ -109,7 +125,19 @@ pub async fn verify_kb(store: &Store, path: Option<&str>, pins: Pins) -> Result<
 /// # Errors
 /// When the database does not answer.
 pub async fn export(store: &Store, entry_id: Uuid) -> Result<Option<Vec<u8>>, Error> {
-    let mut snapshot = store.snapshot().await?;
+    export_as(release(), store, entry_id).await
+}
+
+/// As [`export`], with what another release knows of evidence.
+///
+/// # Errors
+/// When the database does not answer.
+pub async fn export_as(
+    registry: &Arc<Registry>,
+    store: &Store,
+    entry_id: Uuid,
+) -> Result<Option<Vec<u8>>, Error> {
+    let mut snapshot = store.snapshot(registry).await?;
     bundle::export(&mut snapshot, entry_id).await
 }
 
@@ -118,5 +146,17 @@ pub async fn export(store: &Store, entry_id: Uuid) -> Result<Option<Vec<u8>>, Er
 /// # Errors
 /// None that a file can cause: what does not fit is in the report.
 pub async fn verify_bundle(file: &[u8], pins: Pins) -> Result<Report, Error> {
-    bundle::verify(file, pins).await
+    verify_bundle_as(release(), file, pins).await
+}
+
+/// As [`verify_bundle`], with what another release knows of evidence.
+///
+/// # Errors
+/// None that a file can cause: what does not fit is in the report.
+pub async fn verify_bundle_as(
+    registry: &Arc<Registry>,
+    file: &[u8],
+    pins: Pins,
+) -> Result<Report, Error> {
+    bundle::verify(registry, file, pins).await
 }

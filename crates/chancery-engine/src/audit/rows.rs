@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use chancery_model::chain::LogRow;
 use chancery_model::cutter::derived_uuid;
-use chancery_model::evidence;
+use chancery_model::evidence::{self, Fault, Table};
 use chancery_store::{RawRow, Shape, Snapshot};
 use serde_json::Value;
 use uuid::Uuid;
@@ -61,23 +61,58 @@ impl<'a> Row<'a> {
         self.sha256(evidence::DIGEST_COLUMN)
     }
 
-    /// The digest that the row must carry.
-    pub(super) fn expected_digest(self) -> [u8; 32] {
-        evidence::digest_of(self.table, self.raw.iter())
+    /// Whether rows of the table carry digests.
+    pub(super) fn is_evidence(self) -> bool {
+        self.raw.layout().is_evidence()
     }
 
-    /// The digest that the row would carry with other values in some columns.
-    pub(super) fn digest_with(self, changed: &[(&str, Option<&str>)]) -> [u8; 32] {
-        let columns = self.raw.iter().map(|(name, value)| {
-            let other = changed.iter().find(|(column, _)| *column == name);
-            (name, other.map_or(value, |(_, value)| *value))
-        });
-        evidence::digest_of(self.table, columns)
+    /// The digest that the row must carry; nothing when it is of no version that is known here.
+    pub(super) fn expected_digest(self) -> Option<[u8; 32]> {
+        self.raw.layout().digest(|place| self.raw.value(place))
+    }
+
+    /// The digests that the row can have carried with other values in some columns: of its version, and of those before it.
+    pub(super) fn digests_with(self, changed: &[(&str, Option<&str>)]) -> Vec<[u8; 32]> {
+        let layout = self.raw.layout();
+        let changed: Vec<(Option<usize>, Option<&str>)> =
+            changed.iter().map(|(column, value)| (layout.place(column), *value)).collect();
+        layout.digests_so_far(|place| {
+            let other = changed.iter().find(|(changed, _)| *changed == Some(place));
+            other.map_or_else(|| self.raw.value(place), |(_, value)| *value)
+        })
+    }
+
+    /// What does not fit about the row by itself: rules and what is wrong.
+    pub(super) fn faults(self) -> Vec<(&'static str, String)> {
+        let faults = self.raw.layout().faults(|place| self.raw.value(place));
+        faults.into_iter().map(said).collect()
     }
 
     pub(super) fn key(self) -> String {
         let key = table::key_of(self.table).iter().map(|(column, _)| self.text(column));
         key.collect::<Vec<_>>().join("/")
+    }
+}
+
+/// The rule that a fault breaks, and what it says.
+fn said(fault: Fault) -> (&'static str, String) {
+    match fault {
+        Fault::UnknownVersion(version) => (
+            "digest_version_is_known",
+            format!("its digest is of version {version}, which this release does not know"),
+        ),
+        Fault::BeyondVersion { column, version } => (
+            "column_is_of_the_version",
+            format!("{column} has a value, and digests of version {version} are not over it"),
+        ),
+        Fault::MissingColumn => (
+            "digest_is_of_the_row",
+            "a column that the row's digest is over is not there".to_owned(),
+        ),
+        Fault::Digest => (
+            "digest_is_of_the_row",
+            "a column of the row was changed after it was written".to_owned(),
+        ),
     }
 }
 
@@ -224,8 +259,10 @@ pub(super) enum Source<'a> {
 
 impl<'a> Source<'a> {
     pub(super) async fn database(snapshot: &'a mut Snapshot) -> Result<Self, Error> {
-        let names: Vec<&'static str> = table::ALL.iter().map(|table| table.name).collect();
-        let shapes = names.iter().copied().zip(snapshot.shapes(&names).await?).collect();
+        let names: Vec<&'static str> =
+            snapshot.registry().tables().iter().map(Table::name).collect();
+        let shapes = snapshot.shapes(&names).await?;
+        let shapes = names.iter().copied().zip(shapes).collect();
         Ok(Self::Database { snapshot, shapes })
     }
 

@@ -1,9 +1,11 @@
 //! Who can sign with which key, and who must.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use chancery_model::chain::LogRow;
 use chancery_model::envelope::Statement;
+use chancery_model::evidence::Registry;
 use chancery_store::{KeyFacts, Snapshot};
 use serde_json::Value;
 use uuid::Uuid;
@@ -35,6 +37,8 @@ impl Pins {
 /// The principals and keys of what is audited.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Signers {
+    /// What digests, hashes and statements are over, by their versions.
+    pub(super) registry: Arc<Registry>,
     pub(super) keys: HashMap<Uuid, KeyFacts>,
     /// Kinds of principals by their names.
     pub(super) principals: BTreeMap<String, String>,
@@ -58,10 +62,11 @@ pub(super) struct Signed<'a> {
 
 impl Signers {
     pub(super) async fn read(snapshot: &mut Snapshot, pins: Pins) -> Result<Self, Error> {
+        let registry = Arc::clone(snapshot.registry());
         let keys = snapshot.key_facts().await?.into_iter().map(|key| (key.key_id, key)).collect();
         let kinds_that_sign = snapshot.kinds_that_sign().await?;
         let principals = snapshot.kinds_of_principals().await?.into_iter().collect();
-        Ok(Self { keys, principals, kinds_that_sign, pins, used: BTreeMap::new() })
+        Ok(Self { registry, keys, principals, kinds_that_sign, pins, used: BTreeMap::new() })
     }
 
     /// Whether the row is signed, and that this is as it must be. Without it, a tail forged with the right hashes and no
@@ -86,8 +91,11 @@ impl Signers {
                 Ok(false)
             };
         };
-        let statement =
-            Statement::of_log_row(row, data).map_err(|_| "the evidence is not JSON".to_owned())?;
+        let Some(version) = self.registry.log().version(row.hash_version) else {
+            return Err(format!("no statement of version {} is known", row.hash_version));
+        };
+        let statement = version.statement(row, data);
+        let statement = statement.map_err(|_| "the evidence is not JSON".to_owned())?;
         let signed = Signed {
             principal: &row.principal,
             key_id,

@@ -1,7 +1,9 @@
 //! A whole database: every entry, and what only shows when everything is looked at.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
+use chancery_model::evidence::Table;
 use chancery_store::{RawRow, Shape, Snapshot, Weight};
 use serde_json::Value;
 use uuid::Uuid;
@@ -67,11 +69,12 @@ pub(super) async fn verify(
 ) -> Result<(), Error> {
     let mut tally = Tally::default();
     let mut source = Source::database(snapshot).await?;
-    for table in table::ALL {
-        let shape = &source.reader().1[table.name];
-        if !table.columns().eq(shape.columns().iter().map(String::as_str)) {
+    let registry = Arc::clone(source.reader().0.registry());
+    for table in registry.tables() {
+        let shape = &source.reader().1[table.name()];
+        if !table.columns().iter().eq(shape.columns()) {
             let what = "the table has other columns than this release knows";
-            report.found(found(table.name, String::new(), None, "columns_are_known", what));
+            report.found(found(table.name(), String::new(), None, "columns_are_known", what));
         }
     }
     let mut after = None;
@@ -267,9 +270,8 @@ impl Reader<'_> {
             for raw in &page {
                 let row = Row { table, raw };
                 *report.evidence.entry(table).or_default() += 1;
-                if row.digest() != Some(row.expected_digest()) {
-                    let what = "a column of the row was changed after it was written";
-                    report.found(found(table, row.key(), None, "digest_is_of_the_row", what));
+                for (rule, what) in row.faults() {
+                    report.found(found(table, row.key(), None, rule, what));
                 }
                 look(row, report);
             }
@@ -372,12 +374,13 @@ impl Reader<'_> {
 
     /// No row was passed by.
     async fn counts(&mut self, report: &mut Report) -> Result<(), Error> {
-        for table in table::ALL {
-            let stored = self.snapshot.evidence_count(&self.shapes[table.name]).await?;
-            let seen = report.evidence.get(table.name).copied().unwrap_or_default();
+        let registry = Arc::clone(self.snapshot.registry());
+        for table in registry.tables().iter().map(Table::name) {
+            let stored = self.snapshot.evidence_count(&self.shapes[table]).await?;
+            let seen = report.evidence.get(table).copied().unwrap_or_default();
             if u64::try_from(stored) != Ok(seen) {
                 let what = format!("the table has {stored} rows, of which {seen} have a place");
-                report.found(found(table.name, String::new(), None, "every_row_has_a_place", what));
+                report.found(found(table, String::new(), None, "every_row_has_a_place", what));
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Whether a decision holds: it approves exactly this manifest, and its reviewer signed it.
 
-use chancery_model::cutter::{Decision, Manifest, decision_payload};
-use chancery_model::envelope::Statement;
+use chancery_model::cutter::{Decision, Manifest, decision_payload_of};
+use chancery_model::envelope::{Domain, Statement};
 use chancery_store::EvidenceRow;
 use chancery_store::cutter::PlanEvidence;
 use chancery_store::identity::SigningKey;
@@ -65,31 +65,37 @@ fn signature_problems(
 ) -> Vec<Finding> {
     let mut findings = Vec::new();
     let reviewer = decision.text("reviewer_identity");
-    // What the reviewer must have signed, from the rows and the rebuilt manifest; not what the row says was signed.
-    let expected = decision_payload(&Decision {
-        review_decision_id: decision.uuid("review_decision_id").unwrap_or_default(),
-        governance_event_kind: decision.text("governance_event_kind"),
-        entry_id: entry.uuid("entry_id").unwrap_or_default(),
-        manifest_id: envelope.uuid("envelope_id").unwrap_or_default(),
-        manifest_digest: manifest.digest(),
-        verdict: decision.text("verdict"),
-        findings: &json_of(decision, "findings"),
-        rationale: decision.get("verdict_rationale"),
-        risk: decision.text("risk_class_assessment"),
-        prior_review_decision_id: decision.uuid("prior_review_decision_id"),
-        principal: reviewer,
-        key_id: decision.uuid("key_id").unwrap_or_default(),
-        signed_at: decision.number("decision_at").unwrap_or_default(),
-    });
-    if expected != decision.text("decision_payload") {
-        let facts = json!({ "expected": expected, "found": decision.text("decision_payload") });
+    // What the reviewer must have signed, from the rows and the rebuilt manifest; not what the row says was signed. Only the version is
+    // the row's: the decision may be older than this release. No text is expected of one that is not known.
+    let stored = decision.text("decision_payload");
+    let version = Domain::Review.version_of(stored).unwrap_or_default();
+    let expected = decision_payload_of(
+        version,
+        &Decision {
+            review_decision_id: decision.uuid("review_decision_id").unwrap_or_default(),
+            governance_event_kind: decision.text("governance_event_kind"),
+            entry_id: entry.uuid("entry_id").unwrap_or_default(),
+            manifest_id: envelope.uuid("envelope_id").unwrap_or_default(),
+            manifest_digest: manifest.digest(),
+            verdict: decision.text("verdict"),
+            findings: &json_of(decision, "findings"),
+            rationale: decision.get("verdict_rationale"),
+            risk: decision.text("risk_class_assessment"),
+            prior_review_decision_id: decision.uuid("prior_review_decision_id"),
+            principal: reviewer,
+            key_id: decision.uuid("key_id").unwrap_or_default(),
+            signed_at: decision.number("decision_at").unwrap_or_default(),
+        },
+    );
+    if expected.as_deref() != Some(stored) {
+        let facts = json!({ "expected": expected, "found": stored });
         findings.push(Finding::new("decision_payload_differs", facts));
     }
-    let signed = Statement::review(decision.text("decision_payload"));
+    let signed = Statement::stored(Domain::Review, stored);
     match key_of(keys, decision, reviewer, "created_at") {
         Ok(public_key) => {
             let signature = decision.bytes("signature").unwrap_or_default();
-            if !signed.is_signed_by(&public_key, &signature) {
+            if !signed.is_ok_and(|signed| signed.is_signed_by(&public_key, &signature)) {
                 let facts = json!({ "signer": reviewer, "of": "review_decision" });
                 findings.push(Finding::new("signature_bad", facts));
             }

@@ -235,7 +235,7 @@ impl Look<'_> {
         let rows: Vec<&EvidenceRow> = self.changes(&id).collect();
         let mut previous: Option<String> = None;
         for (n, row) in rows.iter().enumerate() {
-            let digest = hex::encode(row.digest());
+            let digest = row.expected_digest();
             if row.stored_digest() != digest {
                 broken("a row is not as it was stamped", json!({ "seq": row.get("seq") }));
             }
@@ -270,12 +270,12 @@ impl Look<'_> {
             broken("the unit was changed before it was verified", json!({ "changes": rows.len() }));
         }
         let ledger = self.ledger.get(id.as_str()).map(|row| row.text("lifecycle_digest"));
-        if ledger != Some(hex::encode(first.digest()).as_str()) {
+        if ledger != Some(first.expected_digest().as_str()) {
             broken("the ledger has another digest", json!({ "found": ledger }));
         }
         let version = self.versions.get(unit.text("version_anchor_ref"));
-        let version_digest = version.map(|version| hex::encode(version.digest()));
-        if last.text("unit_digest") != hex::encode(unit.digest()) {
+        let version_digest = version.map(|version| version.expected_digest());
+        if last.text("unit_digest") != unit.expected_digest() {
             broken("it does not end with the unit as it is", json!({ "seq": last.get("seq") }));
         }
         if last.get("version_digest") != version_digest.as_deref() {

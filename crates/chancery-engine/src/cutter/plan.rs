@@ -188,7 +188,7 @@ pub(super) fn unstamped(row: &EvidenceRow) -> Option<Finding> {
     (!row.fits()).then(|| {
         Finding::new(
             "row_digest_differs",
-            json!({ "table": row.table, "expected": hex::encode(row.digest()), "found": row.stored_digest() }),
+            json!({ "table": row.table, "expected": row.expected_digest(), "found": row.stored_digest() }),
         )
     })
 }

@@ -1,7 +1,7 @@
 //! Signatures: whose key, and whether a lane's attestation says what it must.
 
-use chancery_model::cutter::{EXECUTOR_LANE, Lane, LaneSigner, lane_payload};
-use chancery_model::envelope::{LANE_PAYLOAD_TYPE, Statement};
+use chancery_model::cutter::{EXECUTOR_LANE, Lane, LaneSigner, lane_payload, lane_payload_of};
+use chancery_model::envelope::{Domain, Statement};
 use chancery_store::EvidenceRow;
 use chancery_store::cutter::LaneSignature;
 use chancery_store::identity::SigningKey;
@@ -98,7 +98,11 @@ pub(super) fn executor_problems(
         change_set.text("executor_tool_revision"),
         signature.text("signer_tool_revision"),
     );
-    differs("payload_envelope", LANE_PAYLOAD_TYPE, signature.text("payload_envelope"));
+    // It may be older than this release.
+    let version = Domain::Lane.version_of(payload).unwrap_or_default();
+    let statement = Statement::stored(Domain::Lane, payload);
+    let payload_type = statement.as_ref().map_or("", Statement::payload_type);
+    differs("payload_envelope", payload_type, signature.text("payload_envelope"));
     differs("payload_hash", &hex::encode(Sha256::digest(payload)), signature.text("payload_hash"));
     differs(
         "cross_reference_change_set_id",
@@ -113,7 +117,8 @@ pub(super) fn executor_problems(
 
     let (prior, broken_link) = prior_of(signature, signatures);
     findings.extend(broken_link);
-    let expected = lane_payload(
+    let expected = lane_payload_of(
+        version,
         &LaneSigner {
             lane: EXECUTOR_LANE,
             signature_id: signature.uuid("signature_id").unwrap_or_default(),
@@ -125,14 +130,14 @@ pub(super) fn executor_problems(
         },
         attested,
     );
-    if expected != payload {
+    if expected.as_deref() != Some(payload) {
         let facts = json!({ "expected": expected, "found": payload });
         findings.push(Finding::new("signature_payload_differs", facts));
     }
     match key_of(keys, signature, signer, "recorded_at") {
         Ok(public_key) => {
             let bytes = signature.bytes("signature").unwrap_or_default();
-            if !Statement::lane(payload).is_signed_by(&public_key, &bytes) {
+            if !statement.is_ok_and(|statement| statement.is_signed_by(&public_key, &bytes)) {
                 let facts = json!({ "signer": signer, "of": "cut_change_set" });
                 findings.push(Finding::new("signature_bad", facts));
             }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use chancery_model::canonical;
 use chancery_model::cutter::derived_uuid;
-use chancery_model::envelope::Statement;
-use chancery_model::kb::{Signature, signature_payload};
+use chancery_model::envelope::{Domain, Statement};
+use chancery_model::kb::{Signature, signature_payload_of};
 use chancery_store::Store;
 use chancery_store::approval::{ApprovalFilter, ApprovalRow};
 use chancery_store::orchestrator::RunRow;
@@ -148,19 +148,26 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
             .ok()
             .and_then(|payload| payload["signed_at"].as_i64())
             .unwrap_or_default();
-        let expected = signature_payload(&Signature {
-            signature_id: signature.signature_id,
-            path,
-            revision: document.revision.revision,
-            sha256: &sha256,
-            meaning: &signature.meaning,
-            principal: &signature.signer,
-            key_id: signature.key_id,
-            signed_at,
-        });
+        // It may be older than this release.
+        let version = Domain::Kb.version_of(&signature.signature_payload).unwrap_or_default();
+        let expected = signature_payload_of(
+            version,
+            &Signature {
+                signature_id: signature.signature_id,
+                path,
+                revision: document.revision.revision,
+                sha256: &sha256,
+                meaning: &signature.meaning,
+                principal: &signature.signer,
+                key_id: signature.key_id,
+                signed_at,
+            },
+        );
         let bytes = hex::decode(&signature.signature).unwrap_or_default();
+        let statement = expected.and_then(|text| Statement::stored(Domain::Kb, &text).ok());
         let good = public_key(signature.key_id, &signature.signer)
-            .is_some_and(|key| Statement::kb(expected).is_signed_by(&key, &bytes));
+            .zip(statement)
+            .is_some_and(|(key, statement)| statement.is_signed_by(&key, &bytes));
         if !good {
             return Err(refused(format!(
                 "the signature of {} under {path} is not good",
@@ -183,9 +190,10 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
     }
     for vote in store.votes(question.approval.approval_id).await.map_err(Error::from)? {
         let bytes = hex::decode(&vote.signature).unwrap_or_default();
-        let statement = Statement::approval(vote.vote_payload.clone());
+        let statement = Statement::stored(Domain::Approval, &vote.vote_payload).ok();
         let good = public_key(vote.key_id, &vote.voter)
-            .is_some_and(|key| statement.is_signed_by(&key, &bytes));
+            .zip(statement)
+            .is_some_and(|(key, statement)| statement.is_signed_by(&key, &bytes));
         if vote.counts && vote.decision == "approve" && !good {
             return Err(refused(format!("the vote of {} is not signed by them", vote.voter)));
         }

@@ -433,12 +433,14 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
     chancery_testkit::flows::live(&scene.db).await;
     a_replay_of_a_dead_job(&scene.db).await;
 
-    let declared: BTreeSet<(String, Vec<String>)> = evidence::TABLES
+    let declared: BTreeSet<(String, Vec<String>)> = evidence::release()
+        .tables()
         .iter()
-        .map(|(table, mutable)| {
-            let mut mutable: Vec<String> = mutable.iter().map(|&c| c.to_owned()).collect();
+        .map(|table| {
+            let mutable = table.mutable_columns().iter();
+            let mut mutable: Vec<String> = mutable.map(|&c| c.to_owned()).collect();
             mutable.sort();
-            ((*table).to_owned(), mutable)
+            (table.name().to_owned(), mutable)
         })
         .collect();
     let installed = scene
@@ -455,16 +457,17 @@ async fn every_stamped_row_carries_the_digest_of_its_columns() {
         .collect();
     assert_eq!(declared, installed);
 
-    for (table, _) in evidence::TABLES {
+    for table in evidence::release().tables().iter().map(evidence::Table::name) {
         let rows = raw_rows(&scene.db, table).await;
         assert!(!rows.is_empty(), "{table} has a row to look at");
         let mut wrong = 0;
         for row in rows {
             let stored = row[evidence::DIGEST_COLUMN].clone().expect("a digest");
-            wrong += usize::from(stored != hex::encode(evidence::row_digest(table, &row)));
+            wrong +=
+                usize::from(Some(stored) != evidence::row_digest(table, &row).map(hex::encode));
         }
         // One title was forged above.
-        assert_eq!(wrong, usize::from(*table == "iu.unit_version"), "{table}");
+        assert_eq!(wrong, usize::from(table == "iu.unit_version"), "{table}");
     }
 }
 

@@ -14,7 +14,7 @@ pub use id::{abandonment_id, derived_uuid, entry_id, escalation_id, rollback_id}
 pub use manifest::{FIRST_CUT, Manifest, ManifestUnit};
 pub use payload::{
     Decision, EXECUTOR_LANE, Lane, LaneSigner, VERIFIER_LANE, Verification, abandon_evidence,
-    decision_payload, executor_attested, lane_payload, mark_evidence, review_evidence,
-    verifier_attested, verify_digest,
+    decision_payload, decision_payload_of, executor_attested, lane_payload, lane_payload_of,
+    mark_evidence, review_evidence, verifier_attested, verify_digest,
 };
 pub use snapshot::retired_snapshot;

@@ -33,6 +33,15 @@ pub struct Decision<'a> {
 
 /// The canonical text that a reviewer signs: which verdict on which manifest, in whose name, after which decision, when.
 pub fn decision_payload(decision: &Decision<'_>) -> String {
+    decision_v1(decision)
+}
+
+/// The text that a reviewer signed under a version, or nothing for one that this release does not know.
+pub fn decision_payload_of(version: u16, decision: &Decision<'_>) -> Option<String> {
+    (version == 1).then(|| decision_v1(decision))
+}
+
+fn decision_v1(decision: &Decision<'_>) -> String {
     canonical::to_string(&json!({
         "domain": "chancery.review.v1",
         "meaning": format!("{} {}", decision.governance_event_kind, decision.verdict),
@@ -116,6 +125,15 @@ pub fn verifier_attested(
 
 /// The canonical text that is signed in a lane. It binds everything that the signature's row says and what it attests.
 pub fn lane_payload(signer: &LaneSigner<'_>, attested: &Lane) -> String {
+    lane_v1(signer, attested)
+}
+
+/// The text that was signed in a lane under a version, or nothing for one that this release does not know.
+pub fn lane_payload_of(version: u16, signer: &LaneSigner<'_>, attested: &Lane) -> Option<String> {
+    (version == 1).then(|| lane_v1(signer, attested))
+}
+
+fn lane_v1(signer: &LaneSigner<'_>, attested: &Lane) -> String {
     let mut members = attested.0.clone();
     let signer = Lane::of(json!({
         "domain": "chancery.cutter.v1",

@@ -395,7 +395,7 @@ async fn no_column_about_a_birth_can_be_changed_unnoticed() {
             let value = match kind {
                 "text" | "name" => format!("coalesce({column}, '') || 'x'"),
                 "uuid" => "gen_random_uuid()".to_owned(),
-                "integer" | "bigint" => format!("{column} + 100"),
+                "smallint" | "integer" | "bigint" => format!("{column} + 100"),
                 "bytea" => "sha256('x')".to_owned(),
                 "boolean" => format!("not {column}"),
                 "xid8" => "'3'".to_owned(),

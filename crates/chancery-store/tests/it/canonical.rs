@@ -304,6 +304,8 @@ fn log_row(random: &mut StdRng) -> LogRow {
         at_micros: random.gen_range(-1_000_000_000_000_000..7_258_118_400_000_000),
         prev_hash: maybe(random, bytes),
         hash: Vec::new(),
+        hash_version: 1,
+        more: std::collections::BTreeMap::new(),
     }
 }
 

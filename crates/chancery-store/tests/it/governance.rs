@@ -447,7 +447,7 @@ async fn no_column_of_a_finding_can_be_changed_unnoticed() {
         let value = match kind {
             "text" => format!("coalesce({column}, '') || 'x'"),
             "uuid" => "gen_random_uuid()".to_owned(),
-            "bigint" => format!("{column} + 100"),
+            "smallint" | "bigint" => format!("{column} + 100"),
             "bytea" => "sha256('x')".to_owned(),
             "timestamp with time zone" => format!("{column} + interval '1 microsecond'"),
             other => panic!("say how to change {column}, which is {other}"),

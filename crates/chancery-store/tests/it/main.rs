@@ -34,6 +34,7 @@ mod cutter_races;
 mod cutter_units;
 mod cutter_world;
 mod differential;
+mod digest_versions;
 mod engine;
 mod flow_blocks;
 mod flow_by_hand;

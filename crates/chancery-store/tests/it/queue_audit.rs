@@ -370,7 +370,7 @@ async fn no_column_of_a_dead_letter_can_be_changed_unnoticed() {
             let value = match kind {
                 "text" => format!("coalesce({column}, '') || 'x'"),
                 "uuid" => "gen_random_uuid()".to_owned(),
-                "integer" | "bigint" => format!("{column} + 100"),
+                "smallint" | "integer" | "bigint" => format!("{column} + 100"),
                 "bytea" => "sha256('x')".to_owned(),
                 "jsonb" => format!("coalesce({column}, '{{}}') || '{{\"x\": 1}}'"),
                 "internal.canonical_object" => "'{\"x\":1}'".to_owned(),

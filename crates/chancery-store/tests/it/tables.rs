@@ -81,6 +81,7 @@ pub(crate) const RULES: &[&str] = &[
     "approval.approval_kind",
     "approval.quorum_rule",
     "audit.evidence_def",
+    "audit.evidence_version",
     "birth.departure",
     "birth.family",
     "birth.handoff_cursor",

@@ -156,7 +156,7 @@ async fn other_values(admin: &mut PgConnection, table: &str) -> Vec<(String, Str
             "text" if name == "trace_id" => format!("md5({name})"),
             "text" => format!("coalesce({name}, '') || 'x'"),
             "uuid" => "gen_random_uuid()".to_owned(),
-            "bigint" => format!("{name} + 100"),
+            "smallint" | "bigint" => format!("{name} + 100"),
             "timestamp with time zone" => format!("{name} + interval '1 microsecond'"),
             "bytea" => {
                 format!("coalesce(set_byte({name}, 0, get_byte({name}, 0) # 1), sha256('x'))")

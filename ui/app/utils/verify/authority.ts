@@ -2,6 +2,7 @@
 import { canonical, sha256Hex, textMember } from './bytes.ts'
 import { type Checker, shown } from './check.ts'
 import type { Row } from './rows.ts'
+import { statementIn } from './statement.ts'
 import * as t from './tables.ts'
 
 /** A clock that is a little ahead does not bring a signature behind the end of its key. */
@@ -29,6 +30,8 @@ export async function documentsHold(checker: Checker) {
       checker.wrong(under, 'row_has_an_origin')
       continue
     }
+    const statement = statementIn(checker, under, 'kb', 'signature_payload')
+    if (statement === undefined) continue
     const payload = canonical({
       domain: 'chancery.kb.v1', signature_id: under.id('signature_id'), path: under.text('path'), revision: under.number('revision') ?? 0,
       sha256: digest, meaning: under.text('meaning'), principal: under.text('signer'), key_id: under.id('key_id'),
@@ -36,16 +39,27 @@ export async function documentsHold(checker: Checker) {
     })
     checker.expect(under, 'signed_is_what_is_stored', { signature_payload: payload })
     const recordedAt = under.number('recorded_at') ?? 0
-    await checker.signed(under, 'application/vnd.chancery.kb.v1+json', under.text('signature_payload'), {
+    await checker.signed(under, statement.payloadType, under.text('signature_payload'), {
       principal: under.text('signer'), keyId: under.id('key_id'), signature: under.opt('signature'), at: signedAt(under, recordedAt), recordedAt,
     })
   }
 }
 
-const APPROVAL_TYPE = 'application/vnd.chancery.approval.v1+json'
-
 /** A request and its votes hold. */
 export async function askedAndVoted(checker: Checker, request: Row) {
+  const statement = statementIn(checker, request, 'approval', 'request_payload')
+  if (statement !== undefined) await requestHolds(checker, request, statement.payloadType)
+  const [requestedAt, expires] = [request.number('requested_at') ?? 0, request.number('expires_at') ?? 0]
+  if (expires <= requestedAt) checker.wrong(request, 'request_can_be_met')
+  let before: Row | undefined
+  for (const vote of checker.rows.of(t.VOTE, 'approval_id', request.text('approval_id'))) {
+    await voteHolds(checker, request, vote, before, [requestedAt, expires])
+    before = vote
+  }
+}
+
+/** A request is signed by its proposer, and what was signed is what its row says. */
+async function requestHolds(checker: Checker, request: Row, payloadType: string) {
   const payload = canonical({
     domain: 'chancery.approval.v1', meaning: 'approval requested', approval_id: request.id('approval_id'), kind: request.text('kind'),
     subject_kind: request.text('subject_kind'), subject_ref: request.text('subject_ref'), subject_digest: request.opt('subject_digest'),
@@ -55,22 +69,17 @@ export async function askedAndVoted(checker: Checker, request: Row) {
   checker.expect(request, 'signed_is_what_is_stored', { request_payload: payload })
   checker.isCanonical(request, 'facts')
   const requestedAt = request.number('requested_at') ?? 0
-  await checker.signed(request, APPROVAL_TYPE, request.text('request_payload'), {
+  await checker.signed(request, payloadType, request.text('request_payload'), {
     principal: request.text('proposer'), keyId: request.id('key_id'), signature: request.opt('signature'), at: signedAt(request, requestedAt),
     recordedAt: requestedAt,
   })
-  const expires = request.number('expires_at') ?? 0
-  if (expires <= requestedAt) checker.wrong(request, 'request_can_be_met')
-  let before: Row | undefined
-  for (const vote of checker.rows.of(t.VOTE, 'approval_id', request.text('approval_id'))) {
-    await voteHolds(checker, request, vote, before, [requestedAt, expires])
-    before = vote
-  }
 }
 
 /** A vote is signed by its voter, on exactly this request, and counts for what it was signed as. */
 async function voteHolds(checker: Checker, request: Row, vote: Row, before: Row | undefined, [opened, expires]: [number, number]) {
   const rule = 'vote_counts_for_what_it_is'
+  const statement = statementIn(checker, vote, 'approval', 'vote_payload')
+  if (statement === undefined) return
   const actorClass = textMember(vote.json('vote_payload'), 'actor_class') ?? ''
   const payload = canonical({
     domain: 'chancery.approval.v1', meaning: `vote: ${vote.text('decision')}`, vote_id: vote.id('vote_id'), approval_id: vote.id('approval_id'),
@@ -79,7 +88,7 @@ async function voteHolds(checker: Checker, request: Row, vote: Row, before: Row 
   })
   checker.expect(vote, 'signed_is_what_is_stored', { vote_payload: payload })
   const at = vote.number('voted_at') ?? 0
-  await checker.signed(vote, APPROVAL_TYPE, vote.text('vote_payload'), {
+  await checker.signed(vote, statement.payloadType, vote.text('vote_payload'), {
     principal: vote.text('voter'), keyId: vote.id('key_id'), signature: vote.opt('signature'), at: signedAt(vote, at), recordedAt: at,
   })
   const human = checker.signers.principals.get(vote.text('voter')) === 'human'

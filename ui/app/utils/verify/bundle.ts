@@ -5,7 +5,7 @@ import { type Facts, type KeyUse, type Mismatch, Checker, Report, Signers, repla
 import { entryHolds, legalEntryMove } from './entry.ts'
 import { laneHolds } from './lane.ts'
 import { sourceHolds } from './manifest.ts'
-import { type LogRow, type Value, Row, Rows, artefactDigest, expectedHash, gather } from './rows.ts'
+import { type LogRow, type Value, Row, Rows, artefactDigest, gather } from './rows.ts'
 import { pathsOf, runHolds, usedApprovals } from './run.ts'
 import * as t from './tables.ts'
 
@@ -46,14 +46,15 @@ export function readPins(text: string): { pins: Map<string, Set<string>>; malfor
   return { pins, malformed }
 }
 
-export async function verifyBundle(file: Uint8Array<ArrayBuffer>, pins = new Map<string, Set<string>>()): Promise<Verdict> {
+/** `registry`: what is known of evidence, this release's unless a test looks at a file as a later one would. */
+export async function verifyBundle(file: Uint8Array<ArrayBuffer>, pins = new Map<string, Set<string>>(), registry = t.RELEASE): Promise<Verdict> {
   const report = new Report()
   const wrong = (rule: string, facts: Record<string, string> = {}) => report.found({ table: FILE, key: '', rule, facts })
   const end = file.indexOf(10) < 0 ? file.length : file.indexOf(10) + 1
   const line = file.slice(0, end)
   const seal = `sha256:${await sha256Hex(line)}\n`
   if (decode(file.slice(end)) !== seal) wrong('bundle_is_whole')
-  const read = readBundle(decode(line))
+  const read = readBundle(decode(line), registry)
   if (typeof read === 'string') {
     wrong('bundle_is_readable', { found: read })
     return verdictOf(report, undefined, undefined)
@@ -67,13 +68,14 @@ export async function verifyBundle(file: Uint8Array<ArrayBuffer>, pins = new Map
     const checker = new Checker(rows, signers, report)
     const log = rows.logOf(entry.id('entry_id'))
     const facts: Facts = { row: entry, runId: entry.id('entry_id'), state: 'status', data: entry.json('payload'), birthDigest: undefined }
-    await replay(checker, log, facts, expectedHash)
+    await replay(checker, log, facts)
     for (const row of log) legalEntryMove(checker, entry, row)
   }
   for (const run of rows.all(t.ORCHESTRATED)) {
     const checker = new Checker(rows, signers, report)
-    const birthDigest = await artefactDigest([await run.expectedDigest()])
-    await replay(checker, rows.logOf(run.id('run_id')), { row: run, runId: run.id('run_id'), state: 'state_code', data: null, birthDigest }, expectedHash)
+    const digest = await run.expectedDigest()
+    const birthDigest = digest === undefined ? undefined : await artefactDigest([digest])
+    await replay(checker, rows.logOf(run.id('run_id')), { row: run, runId: run.id('run_id'), state: 'state_code', data: null, birthDigest })
     await runHolds(checker, run)
     for (const request of rows.all(t.REQUEST)) await askedAndVoted(checker, request)
   }
@@ -91,8 +93,15 @@ export async function verifyBundle(file: Uint8Array<ArrayBuffer>, pins = new Map
 async function digests(rows: Rows, signers: Signers, report: Report) {
   const checker = new Checker(rows, signers, report)
   for (const row of rows.every()) {
+    if (row.version() === undefined) {
+      checker.wrong(row, 'digest_version_is_known', { found: row.opt('digest_version') ?? 'null' })
+      continue
+    }
+    for (const column of row.beyondVersion()) checker.wrong(row, 'column_is_of_the_version', { column, found: String(row.version()) })
     const expected = await row.expectedDigest()
-    if (row.digest() !== expected) checker.wrong(row, 'digest_is_of_the_row', { found: row.digest() ?? 'null', expected })
+    if (expected === undefined || row.digest() !== expected) {
+      checker.wrong(row, 'digest_is_of_the_row', { found: row.digest() ?? 'null', expected: expected ?? 'null' })
+    }
   }
 }
 
@@ -127,7 +136,7 @@ function decode(bytes: Uint8Array<ArrayBuffer>): string | undefined {
 }
 
 /** What the first line says, or the part of it that cannot be read. */
-function readBundle(text: string | undefined): Read | string {
+function readBundle(text: string | undefined, registry: t.Registry): Read | string {
   if (text === undefined || !text.endsWith('\n')) return 'text'
   const document = parsed(text.slice(0, -1))
   if (!isObject(document)) return 'json'
@@ -136,38 +145,58 @@ function readBundle(text: string | undefined): Read | string {
   const entryId = typeof document.entry_id === 'string' ? uuidOf(document.entry_id) : undefined
   if (entryId === undefined) return 'entry_id'
   const held = new Rows()
-  const log = readRows(document.log, t.LOG_COLUMNS)
+  // What came after version 1 may be missing: the version too, and then it is 1.
+  const later = [...t.laterOf(registry.log), 'hash_version']
+  const log = readRows(document.log, (columns) => {
+    const known = t.logColumns(registry.log)
+    return columns.every((column) => known.includes(column)) && known.every((column) => later.includes(column) || columns.includes(column))
+  })
   if (log === undefined) return 'log'
-  for (const values of log) {
-    const row = logRow(values)
+  for (const values of log.rows) {
+    const row = logRow(log.columns, values, t.laterOf(registry.log))
     if (row === undefined) return 'log'
     held.log.set(row.runId, [...(held.log.get(row.runId) ?? []), row])
   }
   if (!isObject(document.tables)) return 'tables'
   for (const [name, table] of Object.entries(document.tables)) {
-    const known = t.tableOf(name)
-    // Columns are known from here and not from the file: no digest is over what a value is called.
-    const rows = known === undefined ? undefined : readRows(table, known.columns)
-    if (known === undefined || rows === undefined) return name
-    const places = new Map(known.columns.map((column, place) => [column, place]))
-    for (const values of rows) held.add(new Row(known, values, places), true)
+    const known = registry.tables.find((one) => one.tag === name)
+    if (known === undefined) return name
+    // Columns are known from here and not from the file: no digest is over what a value is called. Of a file of an older release those that came
+    // later are missing, and others have the names that they had.
+    const current = (columns: string[]) => columns.map((column) => t.currentName(known, column))
+    const rows = readRows(table, (columns) => {
+      const names = current(columns)
+      return new Set(names).size === names.length && names.every((column) => t.columnsOf(known).includes(column))
+    })
+    if (rows === undefined) return name
+    const places = new Map(current(rows.columns).map((column, place) => [column, place]))
+    for (const values of rows.rows) held.add(new Row(known, values, places), true)
   }
   const signers = readSigners(document)
-  return signers === undefined ? 'keys' : { entryId, held, signers }
+  if (signers === undefined) return 'keys'
+  signers.registry = registry
+  return { entryId, held, signers }
 }
 
-function readRows(held: Json | undefined, columns: string[]): Value[][] | undefined {
+/** Columns, ascending, and rows with a value for each of them; nothing where these are not the right columns. */
+function readRows(held: Json | undefined, right: (columns: string[]) => boolean): { columns: string[]; rows: Value[][] } | undefined {
   if (!isObject(held) || !Array.isArray(held.columns) || !Array.isArray(held.rows)) return undefined
-  if (canonical(held.columns) !== canonical(columns)) return undefined
+  if (!held.columns.every((column) => typeof column === 'string')) return undefined
+  const columns = held.columns as string[]
+  if (canonical([...new Set(columns)].sort()) !== canonical(columns) || !right(columns)) return undefined
   const rows = held.rows as Json[]
   const fits = rows.every((row) => Array.isArray(row) && row.length === columns.length && row.every((value) => value === null || typeof value === 'string'))
-  return fits ? (rows as Value[][]) : undefined
+  return fits ? { columns, rows: rows as Value[][] } : undefined
+}
+
+function are(columns: string[]): (found: string[]) => boolean {
+  return (found) => canonical(found) === canonical(columns)
 }
 
 function readSigners(document: { [member: string]: Json }): Signers | undefined {
   const signers = new Signers()
-  const keys = readRows(document.keys, t.KEY_COLUMNS)
-  const principals = readRows(document.principals, t.PRINCIPAL_COLUMNS)
+  const keys = readRows(document.keys, are(t.KEY_COLUMNS))?.rows
+  const principals = readRows(document.principals, are(t.PRINCIPAL_COLUMNS))?.rows
   const kinds = document.kinds_that_sign
   if (keys === undefined || principals === undefined || !Array.isArray(kinds)) return undefined
   for (const [id, principal, publicKey, registered, revoked] of keys) {
@@ -186,8 +215,8 @@ function readSigners(document: { [member: string]: Json }): Signers | undefined 
   return signers
 }
 
-function logRow(values: Value[]): LogRow | undefined {
-  const get = (column: string): Value => values[t.LOG_COLUMNS.indexOf(column)] ?? null
+function logRow(columns: string[], values: Value[], later: string[]): LogRow | undefined {
+  const get = (column: string): Value => values[columns.indexOf(column)] ?? null
   const hex = (column: string) => get(column) === null || /^([0-9a-f]{2})*$/.test(get(column) ?? '')
   const [runId, logId, seq, at] = [uuidOf(get('run_id')), uuidOf(get('log_id')), wholeNumber(get('seq')), wholeNumber(get('at_micros'))]
   const due = ['run_kind', 'state_machine_id', 'transition_id', 'to_state', 'principal', 'actor_class', 'trigger_kind', 'trigger_ref', 'evidence',
@@ -197,12 +226,15 @@ function logRow(values: Value[]): LogRow | undefined {
   const keyId = uuidOf(get('key_id'))
   if (get('key_id') !== null && keyId === undefined) return undefined
   const text = (column: string) => get(column) ?? ''
+  const hashVersion = columns.includes('hash_version') ? text('hash_version') : '1'
+  if (!/^-?[0-9]{1,5}$/.test(hashVersion) || String(new Int16Array([Number(hashVersion)])[0]) !== hashVersion) return undefined
   return {
     runId, logId, seq, at, keyId, runKind: text('run_kind'), machine: text('state_machine_id'), transitionId: text('transition_id'),
     from: get('from_state'), to: text('to_state'), facet: get('facet'), principal: text('principal'), actorClass: text('actor_class'),
     triggerKind: text('trigger_kind'), triggerRef: text('trigger_ref'), reason: get('reason'), evidence: text('evidence'),
     eventType: get('event_type'), artefactDigest: get('artefact_digest'), idempotencyKey: text('idempotency_key'), signature: get('signature'),
-    prevHash: get('prev_hash'), hash: text('hash'),
+    prevHash: get('prev_hash'), hash: text('hash'), hashVersion,
+    more: Object.fromEntries(later.map((column) => [column, get(column)])),
   }
 }
 

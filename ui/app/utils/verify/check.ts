@@ -1,7 +1,7 @@
 // What the checks have in common: the report, who can sign, and how a difference is told.
 import { type Json, canonical, fromHex, parsed, sha256Hex, utf8 } from './bytes.ts'
-import { type LogRow, type Row, type Rows, type Value, artefactDigest, evidenceOf } from './rows.ts'
-import { LOG } from './tables.ts'
+import { type LogRow, type Row, type Rows, type Value, artefactDigest, beyondHash, evidenceOf, expectedHash, logVersion } from './rows.ts'
+import { LOG, type LogVersion, RELEASE, type Registry } from './tables.ts'
 
 /** Something that does not fit: the rule has its sentence in the catalogue, the facts are shown beside it. */
 export interface Mismatch {
@@ -52,6 +52,8 @@ export class Report {
 }
 
 export class Signers {
+  /** What digests, hashes and statements are over, by their versions. */
+  registry: Registry = RELEASE
   readonly keys = new Map<string, Key>()
   readonly principals = new Map<string, string>()
   kindsThatSign: string[] = []
@@ -226,7 +228,7 @@ export interface Facts {
 }
 
 /** Replays the log of one run: numbers, links, hashes, signatures, and the run as its log leaves it. */
-export async function replay(checker: Checker, log: LogRow[], facts: Facts, expectedHash: (row: LogRow) => Promise<string>) {
+export async function replay(checker: Checker, log: LogRow[], facts: Facts) {
   const { row: run } = facts
   const last = log.at(-1)
   if (last === undefined) {
@@ -240,14 +242,19 @@ export async function replay(checker: Checker, log: LogRow[], facts: Facts, expe
     if (row.seq !== seq) wrong('seq_is_dense', String(row.seq), String(seq))
     if (row.from !== (before?.to ?? null)) wrong('states_link', row.from, before?.to ?? null)
     if (row.prevHash !== (before?.hash ?? null)) wrong('hashes_link', row.prevHash, before?.hash ?? null)
-    const hash = await expectedHash(row)
-    if (row.hash !== hash) wrong('hash_is_of_the_row', row.hash, hash)
+    const version = logVersion(row, checker.signers.registry.log)
+    if (version === undefined) checker.wrongMove(row, 'hash_version_is_known', { found: row.hashVersion })
+    else {
+      for (const column of beyondHash(row, version)) checker.wrongMove(row, 'column_is_of_the_version', { column, found: row.hashVersion })
+      const hash = await expectedHash(row, version)
+      if (row.hash !== hash) wrong('hash_is_of_the_row', row.hash, hash)
+    }
     const evidence = parsed(row.evidence)
     if (canonical(evidence) !== row.evidence) wrong('evidence_is_canonical', row.evidence, canonical(evidence))
     if (row.seq === 1 && facts.birthDigest !== undefined && row.artefactDigest !== facts.birthDigest) {
       wrong('birth_facts_are_unchanged', row.artefactDigest, facts.birthDigest)
     }
-    await signedMove(checker, row, row.seq === 1 ? facts.data : undefined)
+    await signedMove(checker, row, version, row.seq === 1 ? facts.data : undefined)
     before = row
   }
   const ends: Record<string, Value> = {
@@ -256,8 +263,20 @@ export async function replay(checker: Checker, log: LogRow[], facts: Facts, expe
   checker.expect(run, 'state_equals_log', ends)
 }
 
+/** What is signed for a move, by version: its type and its text. */
+const MOVES: Record<LogVersion['statement'], (row: LogRow, data: Json | undefined) => Promise<[string, string]>> = { 1: moveV1 }
+
+async function moveV1(row: LogRow, data: Json | undefined): Promise<[string, string]> {
+  return ['application/vnd.chancery.move.v1+json', canonical({
+    run_kind: row.runKind, run_id: row.runId, to: row.to, principal: row.principal, actor_class: row.actorClass,
+    trigger: [row.triggerKind, row.triggerRef], evidence: evidenceOf(row), reason: row.reason, idempotency_key: row.idempotencyKey,
+    machine: data === undefined ? null : (row.machine.split('@')[0] ?? null),
+    data_sha256: data === undefined ? null : await sha256Hex(canonical(data)),
+  })]
+}
+
 /** A move is signed, or made by somebody who need not sign: without this, a forged tail would pass for a person's moves. */
-async function signedMove(checker: Checker, row: LogRow, data: Json | undefined) {
+async function signedMove(checker: Checker, row: LogRow, version: LogVersion | undefined, data: Json | undefined) {
   const { signers, report } = checker
   const kind = signers.principals.get(row.principal)
   const wrong = (facts: Record<string, string>) => checker.wrongMove(row, 'signature_is_good', { principal: row.principal, ...facts })
@@ -269,13 +288,9 @@ async function signedMove(checker: Checker, row: LogRow, data: Json | undefined)
     return undefined
   }
   report.signaturesChecked += 1
-  const payload = canonical({
-    run_kind: row.runKind, run_id: row.runId, to: row.to, principal: row.principal, actor_class: row.actorClass,
-    trigger: [row.triggerKind, row.triggerRef], evidence: evidenceOf(row), reason: row.reason, idempotency_key: row.idempotencyKey,
-    machine: data === undefined ? null : (row.machine.split('@')[0] ?? null),
-    data_sha256: data === undefined ? null : await sha256Hex(canonical(data)),
-  })
-  const why = await signers.check('application/vnd.chancery.move.v1+json', payload, {
+  if (version === undefined) return wrong({ why: 'statement_unknown' })
+  const [payloadType, payload] = await MOVES[version.statement](row, data)
+  const why = await signers.check(payloadType, payload, {
     principal: row.principal, keyId: row.keyId, signature: row.signature, at: row.at, recordedAt: row.at,
   })
   if (why === undefined) report.signatures += 1

@@ -1,6 +1,7 @@
 // A signature under a document of the knowledge base, checked by who reads it.
 import { member, parsed, textMember } from './bytes.ts'
 import { isSigned } from './check.ts'
+import { statementOf } from './statement.ts'
 
 export interface Under {
   signer: string
@@ -15,5 +16,6 @@ export async function signatureFits(one: Under, document: { path: string; revisi
   const says = parsed(one.signature_payload)
   const about = textMember(says, 'path') === document.path && member(says, 'revision') === document.revision && textMember(says, 'sha256') === document.sha256
   const by = textMember(says, 'principal') === one.signer && textMember(says, 'meaning') === one.meaning
-  return about && by && isSigned('application/vnd.chancery.kb.v1+json', one.signature_payload, one.public_key, one.signature)
+  const statement = statementOf('kb', one.signature_payload)
+  return about && by && !('named' in statement) && isSigned(statement.payloadType, one.signature_payload, one.public_key, one.signature)
 }

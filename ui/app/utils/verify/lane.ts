@@ -2,9 +2,8 @@
 import { type Json, canonical, sha256Hex } from './bytes.ts'
 import { type Checker, shown } from './check.ts'
 import type { Row } from './rows.ts'
+import { statementIn, statementOf } from './statement.ts'
 import * as t from './tables.ts'
-
-const LANE_TYPE = 'application/vnd.chancery.cutter.v1+json'
 
 /** An attestation is signed by whom it names, in that signer's lane. */
 export async function laneHolds(checker: Checker, signature: Row) {
@@ -12,11 +11,13 @@ export async function laneHolds(checker: Checker, signature: Row) {
   const executor = signature.opt('cross_reference_change_set_id') !== null
   if (executor === (signature.opt('cross_reference_verify_result_id') !== null)) checker.wrong(signature, rule)
   const payload = signature.text('signature_payload')
+  const statement = statementIn(checker, signature, 'cutter', 'signature_payload')
+  if (statement === undefined) return
   checker.expect(signature, rule, {
-    signature_kind: executor ? 'executor' : 'verifier', signer_dot_id: executor ? 'DOT-991' : 'DOT-992', payload_envelope: LANE_TYPE,
+    signature_kind: executor ? 'executor' : 'verifier', signer_dot_id: executor ? 'DOT-991' : 'DOT-992', payload_envelope: statement.payloadType,
     payload_hash: await sha256Hex(payload),
   })
-  await checker.signed(signature, LANE_TYPE, payload, {
+  await checker.signed(signature, statement.payloadType, payload, {
     principal: signature.text('signer_principal'), keyId: signature.id('key_id'), signature: signature.opt('signature'),
     at: signature.number('signed_at') ?? 0, recordedAt: signature.number('recorded_at') ?? 0,
   })
@@ -37,6 +38,8 @@ export function attests(checker: Checker, signature: Row, attested: Record<strin
     }
   }
   const chained = signature.uuid('prior_signature_id') !== undefined && prior !== undefined
+  // A version that is not known was named when the signature was looked at.
+  if ('named' in statementOf('cutter', signature.text('signature_payload'))) return
   const payload = canonical({
     ...attested, domain: 'chancery.cutter.v1', lane: signature.text('signer_dot_id'), signature_id: signature.id('signature_id'),
     principal: signature.text('signer_principal'), key_id: signature.id('key_id'), tool_revision: signature.text('signer_tool_revision'),
@@ -51,6 +54,8 @@ export async function decisionSigned(checker: Checker, decision: Row) {
   const rule = 'signed_is_what_is_stored'
   const envelope = checker.rows.one(t.ENVELOPE, 'envelope_id', decision.text('manifest_id'))
   if (envelope === undefined) return checker.wrong(decision, rule, { table: t.ENVELOPE, row: decision.text('manifest_id') })
+  const statement = statementIn(checker, decision, 'review', 'decision_payload')
+  if (statement === undefined) return undefined
   const signedAt = decision.number('decision_at') ?? 0
   const payload = canonical({
     domain: 'chancery.review.v1', meaning: `${decision.text('governance_event_kind')} ${decision.text('verdict')}`,
@@ -65,7 +70,7 @@ export async function decisionSigned(checker: Checker, decision: Row) {
     manifest_unit_local_id: null, review_scope: 'whole_manifest', status: 'decided', reviewer_class: 'review_authority',
   })
   checker.isCanonical(decision, 'findings')
-  await checker.signed(decision, 'application/vnd.chancery.review.v1+json', decision.text('decision_payload'), {
+  await checker.signed(decision, statement.payloadType, decision.text('decision_payload'), {
     principal: decision.text('reviewer_identity'), keyId: decision.id('key_id'), signature: decision.opt('signature'), at: signedAt,
     recordedAt: decision.number('created_at') ?? 0,
   })

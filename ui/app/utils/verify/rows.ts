@@ -15,6 +15,10 @@ export class Row {
     this.places = places
   }
 
+  columns(): string[] {
+    return [...this.places.keys()]
+  }
+
   opt(column: string): Value {
     const place = this.places.get(column)
     return place === undefined ? null : (this.values[place] ?? null)
@@ -56,14 +60,44 @@ export class Row {
     return this.sha('row_digest')
   }
 
-  /** The digest that the row must carry, also with other values in some columns. */
-  async expectedDigest(changed: Record<string, Value> = {}): Promise<string> {
-    const hashed = this.table.columns
-      .filter((column) => column !== 'row_digest' && !this.table.outside.includes(column))
+  /** The version of the row's digest; rows that were read before there was one are of version 1. Nothing where it is none that is known. */
+  version(): number | undefined {
+    const named = this.places.has('digest_version') ? this.opt('digest_version') : '1'
+    const place = this.table.versions.findIndex((_, at) => named === String(at + 1))
+    return place < 0 ? undefined : place + 1
+  }
+
+  /** The digest that the row must carry; nothing where it is of no known version or lacks a column. */
+  async expectedDigest(): Promise<string | undefined> {
+    const version = this.version()
+    return version === undefined ? undefined : this.digestOf(version, {})
+  }
+
+  /** The digests that the row can have carried with other values in some columns: of its version, and of those before it, the newest first. */
+  async digestsWith(changed: Record<string, Value>): Promise<string[]> {
+    const digests: string[] = []
+    for (let version = this.version() ?? 0; version > 0; version -= 1) {
+      const digest = await this.digestOf(version, changed)
+      if (digest !== undefined) digests.push(digest)
+    }
+    return digests
+  }
+
+  /** Columns that have a value although the digest of the row's version is not over them. */
+  beyondVersion(): string[] {
+    const pinned = this.table.versions[(this.version() ?? 0) - 1]
+    if (pinned === undefined) return []
+    return [...new Set(this.table.versions.flat())].filter((column) => !pinned.includes(column) && this.opt(column) !== null)
+  }
+
+  private async digestOf(version: number, changed: Record<string, Value>): Promise<string | undefined> {
+    const pinned = this.table.versions[version - 1]
+    if (pinned === undefined || !pinned.every((column) => this.places.has(column))) return undefined
+    const parts = pinned
       .map((column) => (Object.hasOwn(changed, column) ? (changed[column] ?? null) : this.opt(column)))
-    const parts = hashed.map((value) => (value === null ? undefined : utf8(value)))
+      .map((value) => (value === null ? undefined : utf8(value)))
     const lengths = parts.map((part) => (part === undefined ? '-1' : String(part.length)))
-    return toHex(await sha256(joined([utf8(`chancery.row.v1,${this.table.name},${lengths.join(',')}:`), ...parts])))
+    return toHex(await sha256(joined([utf8(`chancery.row.v${version},${this.table.tag},${lengths.join(',')}:`), ...parts])))
   }
 
   key(): string {
@@ -112,19 +146,35 @@ export interface LogRow {
   at: number
   prevHash: Value
   hash: string
+  /** What the hash and the signed statement are over; as it is written, since it may be none that is known. */
+  hashVersion: string
+  /** Columns that came after version 1. */
+  more: Record<string, Value>
 }
 
-/** The hash that a log row must carry, over every stored column but the hash itself. */
-export async function expectedHash(row: LogRow): Promise<string> {
-  const head = [
-    row.runId, row.seq, row.logId, row.keyId ?? '', row.at, row.prevHash ?? '', row.artefactDigest ?? '', row.signature ?? '', '',
-  ].join(',')
-  const texts = [
-    row.runKind, row.machine, row.transitionId, row.from, row.to, row.facet, row.principal, row.actorClass, row.triggerKind, row.triggerRef,
-    row.reason, row.evidence, row.eventType, row.idempotencyKey,
-  ]
+/** The version of a log row; nothing where it is none that is known. */
+export function logVersion(row: LogRow, log: t.LogVersion[]): t.LogVersion | undefined {
+  return log.find((_, at) => row.hashVersion === String(at + 1))
+}
+
+/** Columns of a log row that have a value although its hash is not over them. */
+export function beyondHash(row: LogRow, version: t.LogVersion): string[] {
+  return Object.keys(row.more).filter((column) => row.more[column] !== null && ![...version.plain, ...version.texts].includes(column)).sort()
+}
+
+/** The hash that a log row of a version must carry, over every stored column but the hash itself. */
+export async function expectedHash(row: LogRow, version: t.LogVersion): Promise<string> {
+  const values: Record<string, Value> = {
+    run_id: row.runId, seq: String(row.seq), log_id: row.logId, key_id: row.keyId ?? null, at_micros: String(row.at), prev_hash: row.prevHash,
+    artefact_digest: row.artefactDigest, signature: row.signature, run_kind: row.runKind, state_machine_id: row.machine,
+    transition_id: row.transitionId, from_state: row.from, to_state: row.to, facet: row.facet, principal: row.principal, actor_class: row.actorClass,
+    trigger_kind: row.triggerKind, trigger_ref: row.triggerRef, reason: row.reason, evidence: row.evidence, event_type: row.eventType,
+    idempotency_key: row.idempotencyKey, ...row.more,
+  }
+  const head = version.plain.map((column) => `${values[column] ?? ''},`).join('')
+  const texts = version.texts.map((column) => values[column] ?? null)
   const lengths = texts.map((text) => (text === null ? '-1' : String(utf8(text).length)))
-  return toHex(await sha256(`chancery.log.v1,${head}${lengths.join(',')}:${texts.map((text) => text ?? '').join('')}`))
+  return toHex(await sha256(`chancery.log.v${row.hashVersion},${head}${lengths.join(',')}:${texts.map((text) => text ?? '').join('')}`))
 }
 
 export function evidenceOf(row: LogRow): Json {
@@ -151,7 +201,7 @@ export class Rows {
     const rows = this.tables.get(name)
     if (rows === undefined) this.tables.set(name, [row])
     else rows.push(row)
-    row.table.columns.forEach((column) => {
+    row.columns().forEach((column) => {
       const value = row.opt(column)
       // Long texts are looked for by nobody.
       if (value === null || value.length > 400) return

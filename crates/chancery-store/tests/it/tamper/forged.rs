@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use chancery_model::chain::LogRow;
-use chancery_model::evidence::{artefact_digest, row_digest};
+use chancery_model::evidence::{artefact_digest, release, row_digest};
 use serde_json::{Map, Value, json};
 
 use super::bundle::{exported, other, sealed, verified};
@@ -70,7 +70,8 @@ impl Forgery {
             let row = &mut self.log[n];
             row.insert("artefact_digest".to_owned(), Some(encoded(&digest)));
             row.insert("prev_hash".to_owned(), before.clone());
-            before = log_row(row).map(|row| encoded(&row.expected_hash()));
+            let log = release().log();
+            before = log_row(row).and_then(|row| row.hash_in(log)).map(|hash| encoded(&hash));
             row.insert("hash".to_owned(), before.clone());
         }
         for entry in self.tables.get_mut("cutter_governance.decision_backlog_entry").expect("it") {
@@ -82,7 +83,7 @@ impl Forgery {
     fn stamp(&mut self, table: &str) {
         for row in self.tables.get_mut(table).into_iter().flatten() {
             let digest = row_digest(table, row);
-            row.insert("row_digest".to_owned(), Some(encoded(&digest)));
+            row.insert("row_digest".to_owned(), digest.map(|digest| encoded(&digest)));
         }
     }
 
@@ -183,6 +184,8 @@ fn log_row(row: &Row) -> Option<LogRow> {
         at_micros: text(row, "at_micros").parse().ok()?,
         prev_hash: bytes("prev_hash"),
         hash: Vec::new(),
+        hash_version: text(row, "hash_version").parse().ok()?,
+        more: BTreeMap::new(),
     })
 }
 
