@@ -11,6 +11,7 @@ declare
   v_moved integer := 1;
   v_wait record;
   v_unanswered boolean := false;
+  v_asked_before boolean;
 begin
   select s.step_no, s.step_key, s.state_code, s.skipped into v_step from workflow.step_run s where s.step_run_id = p_step_run_id;
   -- It was opened again before anybody looked; its ways are decided when it closes.
@@ -18,12 +19,13 @@ begin
     return 1;
   end if;
   delete from workflow.agenda a where a.workflow_run_id = p_run.workflow_run_id and a.cause = 'unanswered' and a.run_id = p_step_run_id;
+  v_asked_before := p_again or found;
   for v_way in
     select w.relation_no, w.to_no, w.relation_kind, w.condition, w.reads_outputs
       from workflow.workflow_step_relations w where w.workflow_def_id = p_run.workflow_def_id and w.from_no = v_step.step_no order by w.to_no
   loop
     v_taken := v_step.state_code = 'completed'
-      and workflow.holds(v_way.condition, workflow.context(p_run.workflow_run_id, v_way.reads_outputs, null));
+      and (v_way.condition is null or workflow.holds(v_way.condition, workflow.context(p_run.workflow_run_id, v_way.reads_outputs, null)));
     if v_taken is null then
       -- Neither taken nor not: what lies behind it waits, and nothing there is skipped.
       continue when exists (select from workflow.relation_outcome o where o.workflow_run_id = p_run.workflow_run_id and o.relation_no = v_way.relation_no);
@@ -49,10 +51,11 @@ begin
   if v_unanswered then
     insert into workflow.agenda (workflow_run_id, cause, run_id, not_before) values (p_run.workflow_run_id, 'unanswered', p_step_run_id, 'infinity');
   end if;
+  if v_asked_before and not v_unanswered
+     and not exists (select from workflow.agenda a where a.workflow_run_id = p_run.workflow_run_id and a.cause = 'unanswered') then
+    perform governance.issue_close('condition_unanswered', 'workflow_run', p_run.workflow_run_id::text, 'resolved', 'it was answered', 'chancery');
+  end if;
   if p_again then
-    if not v_unanswered and not exists (select from workflow.agenda a where a.workflow_run_id = p_run.workflow_run_id and a.cause = 'unanswered') then
-      perform governance.issue_close('condition_unanswered', 'workflow_run', p_run.workflow_run_id::text, 'resolved', 'it was answered', 'chancery');
-    end if;
     -- Only what is new may answer what could not be answered.
     return v_moved;
   end if;

@@ -227,7 +227,7 @@ async fn a_rule_that_reads_what_is_not_there_is_not_stored() {
     assert_eq!(before, db.fingerprint().await, "nothing changed");
 }
 
-/// FSM-8, OWN-3: a machine that was applied before with a misspelt rule refuses as well: rules are asked strictly, whatever they were stored as.
+/// FSM-8: a machine that was applied before with a misspelt rule refuses as well: rules are asked strictly, whatever they were stored as.
 #[tokio::test]
 async fn an_old_misspelt_rule_refuses() {
     let (db, store) = letters().await;
@@ -261,7 +261,7 @@ fn with_times(rule: &str) -> String {
         .replace("guards: [poster_is_not_reader],", "guards: [poster_is_not_reader, in_time], evidence: { type: object, properties: { until: { type: string, format: date-time }, reason: { type: string, minLength: 3 } } },")
 }
 
-/// FSM-8: times are instants: seconds that compare whatever zone a text names, and a text without an instant is none.
+/// FSM-8, OWN-3: times are instants: seconds that compare whatever zone a text names, and a text without an instant is none.
 #[tokio::test]
 async fn times_in_rules_are_instants() {
     let db = TestDb::new().await;
