@@ -299,7 +299,7 @@ grant execute on function
   workflow.fn_workflow_change_diff(uuid), workflow.fn_workflow_rollup_compute(uuid), workflow.fn_workflow_downstream(uuid), workflow.fn_workflow_run_snapshot(uuid),
   workflow.fn_step_blocked_severity(uuid), workflow.fn_step_pic_resolves(uuid)
   to chancery_app, chancery_migrator, auditor_ro;
-grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), workflow.context(uuid, text[], jsonb),
+grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), fsm.answer(jsonb, jsonpath), fsm.strict_rule(jsonpath), workflow.context(uuid, text[], jsonb),
   workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
   workflow.tasks_are_done(uuid), workflow.may_be_pic(workflow.work, text), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
   event.value_problems(jsonb, jsonb, text), queue.job_id(text, text) to chancery_guard;

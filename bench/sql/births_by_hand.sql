@@ -19,18 +19,18 @@ reserved as materialized (
     from given g),
 first as materialized (
   select r.*, internal.log_hash(
-           r.permit_id, 1, r.reserve_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#birth:∅>RESERVED/executor_worker', null, 'RESERVED', null, 'bench', 'executor_worker', 'rpc',
+           r.permit_id, 1, r.reserve_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#birth:∅>RESERVED/executor_worker', null, 'RESERVED', null, 'bench', 'executor_worker', 'rpc',
            'permit_request', null, r.evidence, 'permit.reserved', r.permit_digest, 'reserve', null, null, r.at, null) as first_hash
     from reserved r),
 second as materialized (
   select f.*, concat('{"login":', to_json(session_user::text), '}') as consume_evidence, internal.log_hash(
-           f.permit_id, 2, f.consume_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#consume:RESERVED>CONSUMED/system', 'RESERVED', 'CONSUMED', null, 'chancery', 'system', 'event',
+           f.permit_id, 2, f.consume_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#consume:RESERVED>CONSUMED/system', 'RESERVED', 'CONSUMED', null, 'chancery', 'system', 'event',
            'permit_insert', null, concat('{"login":', to_json(session_user::text), '}'), 'permit.consumed', null, 'consume', null, null, f.at,
            f.first_hash) as second_hash
     from first f),
 third as materialized (
   select s.*, concat('{"event":', s.payload, '}') as finalize_evidence, sha256(s.row_digest) as artefact, internal.log_hash(
-           s.permit_id, 3, s.finalize_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#finalize:CONSUMED>FINALIZED/system', 'CONSUMED', 'FINALIZED', null, 'chancery', 'system', 'event',
+           s.permit_id, 3, s.finalize_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#finalize:CONSUMED>FINALIZED/system', 'CONSUMED', 'FINALIZED', null, 'chancery', 'system', 'event',
            'permit_commit', null, concat('{"event":', s.payload, '}'), 'permit.finalized', sha256(s.row_digest), 'finalize', null, null, s.at,
            s.second_hash) as third_hash
     from second s),
@@ -38,7 +38,7 @@ permit as (
   insert into bench.birth_admission_permit (
     permit_id, collection_name, entity_code, request_hash, status, live, seq, head_hash, state_machine_id, entity_name, governance_role, requested_by_dot,
     started_by, requested_at, expires_at, consumed_at, consumed_xid, consumed_by, finalized_birth_id, trace_id, correlation_id, last_transition_at)
-  select t.permit_id, $3::text, t.code, t.request_hash, 'FINALIZED', true, 3, t.third_hash, 'birth_permit@1.0.0', t.title, 'governed', 'dot_birth_admit',
+  select t.permit_id, $3::text, t.code, t.request_hash, 'FINALIZED', true, 3, t.third_hash, 'birth_permit@1.1.0', t.title, 'governed', 'dot_birth_admit',
          'bench', t.at, t.expires_at, t.at, pg_current_xact_id(), session_user, t.birth_id, t.trace_id, t.permit_id::text, t.at
     from third t),
 birth as (
@@ -50,15 +50,15 @@ log as (
   insert into bench.transition_log (
     run_id, seq, log_id, run_kind, state_machine_id, transition_id, from_state, to_state, principal, actor_class, trigger_kind, trigger_ref, evidence,
     event_type, artefact_digest, idempotency_key, at, prev_hash, hash)
-  select t.permit_id, 1, t.reserve_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#birth:∅>RESERVED/executor_worker', null, 'RESERVED', 'bench', 'executor_worker', 'rpc',
+  select t.permit_id, 1, t.reserve_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#birth:∅>RESERVED/executor_worker', null, 'RESERVED', 'bench', 'executor_worker', 'rpc',
          'permit_request', t.evidence, 'permit.reserved', t.permit_digest, 'reserve', t.at, null, t.first_hash
     from third t
   union all
-  select t.permit_id, 2, t.consume_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#consume:RESERVED>CONSUMED/system', 'RESERVED', 'CONSUMED', 'chancery', 'system', 'event',
+  select t.permit_id, 2, t.consume_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#consume:RESERVED>CONSUMED/system', 'RESERVED', 'CONSUMED', 'chancery', 'system', 'event',
          'permit_insert', t.consume_evidence, 'permit.consumed', null, 'consume', t.at, t.first_hash, t.second_hash
     from third t
   union all
-  select t.permit_id, 3, t.finalize_id, 'birth_permit', 'birth_permit@1.0.0', 'birth_permit@1.0.0#finalize:CONSUMED>FINALIZED/system', 'CONSUMED', 'FINALIZED', 'chancery', 'system', 'event',
+  select t.permit_id, 3, t.finalize_id, 'birth_permit', 'birth_permit@1.1.0', 'birth_permit@1.1.0#finalize:CONSUMED>FINALIZED/system', 'CONSUMED', 'FINALIZED', 'chancery', 'system', 'event',
          'permit_commit', t.finalize_evidence, 'permit.finalized', t.artefact, 'finalize', t.at, t.second_hash, t.third_hash
     from third t)
 insert into bench.event_outbox (event_id, created_at, event_type, subject_kind, subject_id, subject_seq, principal, trace_id, correlation_id, payload)

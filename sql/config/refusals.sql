@@ -26,6 +26,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RS024', 'parent_not_open', 'The parent run is unknown or finished.', 'A run can only be started below one that still goes on.'),
   ('RS025', 'isolation_unfit', 'A move that reads other rows needs READ COMMITTED.', 'Begin the transaction at READ COMMITTED, the default: an older snapshot cannot see what the locks hold.'),
   ('RS026', 'moved_by_its_room', 'Runs of this kind move through the doors of their room.', 'Use the command of the room, such as `chancery cutter cut ENTRY`.'),
+  ('RS027', 'shape_refused', 'What was given does not have the shape that the machine declares.', 'The facts name each place; see `chancery machine show NAME`.'),
   ('RB001', 'permit_missing', 'Nothing may be born here without a permit.', 'Use `dot-birth-admit --collection NAME --code CODE --commit`, or reserve a permit first.'),
   ('RB002', 'family_unknown', 'No table is under admission by this name.', '`chancery birth status` lists them; `chancery birth protect TABLE --code COLUMN` adds one.'),
   ('RB003', 'code_unfit', 'The code is missing or breaks the rule of its family.', 'The facts say why and what the rule is.'),

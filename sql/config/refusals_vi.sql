@@ -31,6 +31,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RS024', 'Lượt chạy cha không có hoặc đã kết thúc.', 'Chỉ bắt đầu được dưới một lượt còn đang chạy.'),
   ('RS025', 'Lần chuyển đọc dòng khác cần READ COMMITTED.', 'Mở giao dịch ở READ COMMITTED, mức mặc định: ảnh chụp cũ không thấy được điều mà khóa giữ.'),
   ('RS026', 'Lượt chạy loại này chỉ chuyển qua cửa của phân hệ.', 'Dùng lệnh của phân hệ, ví dụ `chancery cutter cut ENTRY`.'),
+  ('RS027', 'Nội dung đưa vào không đúng dạng mà máy trạng thái khai báo.', 'Dữ kiện nêu từng chỗ; xem `chancery machine show NAME`.'),
   ('RB001', 'Không có giấy phép thì không gì được sinh ra ở đây.', 'Dùng `dot-birth-admit --collection NAME --code CODE --commit`, hoặc giữ giấy phép trước.'),
   ('RB002', 'Không có bảng nào tên này được kiểm soát khai sinh.', '`chancery birth status` liệt kê chúng; `chancery birth protect TABLE --code COLUMN` thêm một bảng.'),
   ('RB003', 'Thiếu mã, hoặc mã trái quy tắc của họ.', 'Dữ kiện nói vì sao và quy tắc là gì.'),

@@ -189,6 +189,7 @@ async fn show(context: &mut Context, name: &str) -> Result<Outcome, Failure> {
             ("active", yes_no(machine.active)),
             ("description", machine.description.clone()),
             ("guards missing", missing_guards(&machine)),
+            ("data", declared(definition.data.as_ref())),
         ]);
         [head, states(&definition), transitions(&definition)].join("\n\n")
     })?;
@@ -213,6 +214,14 @@ async fn activate(
 fn missing_guards(machine: &MachineRow) -> String {
     let missing = machine.guards_not_registered.as_array().map_or(&[][..], Vec::as_slice);
     missing.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(", ")
+}
+
+/// The members that a shape names.
+fn declared(schema: Option<&Value>) -> String {
+    let members = schema.and_then(|schema| schema["properties"].as_object());
+    members
+        .map(|members| members.keys().cloned().collect::<Vec<_>>().join(", "))
+        .unwrap_or_default()
 }
 
 fn states(definition: &Definition) -> String {
@@ -243,7 +252,7 @@ fn states(definition: &Definition) -> String {
 
 fn transitions(definition: &Definition) -> String {
     table(
-        &["move", "from", "to", "by", "trigger", "guards", "event", "audit"],
+        &["move", "from", "to", "by", "trigger", "guards", "event", "audit", "evidence"],
         definition.transitions.iter().map(|row| {
             vec![
                 row.label.clone(),
@@ -254,6 +263,7 @@ fn transitions(definition: &Definition) -> String {
                 row.guards.join(", "),
                 row.event.clone().unwrap_or_default(),
                 if row.audit { "audit_ref" } else { "" }.to_owned(),
+                declared(row.evidence.as_ref()),
             ]
         }),
     )

@@ -57,6 +57,7 @@ codes! {
     RS024 "parent_not_open"
     RS025 "isolation_unfit"
     RS026 "moved_by_its_room"
+    RS027 "shape_refused"
     RB001 "permit_missing"
     RB002 "family_unknown"
     RB003 "code_unfit"

@@ -51,6 +51,7 @@ machine: parcel
 scope: custom
 version: 1.0.0
 description: A parcel that is packed and may have to wait.
+data: { type: object, properties: { address: {} } }
 events:
   - { type: parcel.packed, description: Somebody packed it., schema: { type: object, properties: { weight: { type: number, minimum: 0 } } } }
 guards:

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use chancery_model::machine::{Definition, File, GuardKind, Scope};
+use serde_json::{Map, Value, json};
 
 /// A path of the repository.
 pub fn repo_path(relative: &str) -> PathBuf {
@@ -48,6 +49,11 @@ pub fn as_custom(mut definition: Definition) -> Definition {
         guard.kind = GuardKind::Config;
         guard.rule = Some(format!("$.evidence.guards.\"{}\" == true", guard.name));
         guard.reads = Vec::new();
+    }
+    for row in &mut definition.transitions {
+        let guards: Map<String, Value> =
+            row.guards.iter().map(|name| (name.clone(), json!({}))).collect();
+        row.evidence = Some(json!({ "properties": { "guards": { "properties": guards } } }));
     }
     definition
 }

@@ -32,6 +32,7 @@ begin
       when v_keyword in ('minLength', 'maxLength', 'minItems', 'maxItems') then
         jsonb_typeof(v_value) = 'number' and (v_value #>> '{}') ~ '^[0-9]+$'
       when v_keyword = 'pattern' then jsonb_typeof(v_value) = 'string' and event.is_regex(v_value #>> '{}')
+      when v_keyword = 'format' then v_value = '"date-time"'
       when v_keyword = 'description' then jsonb_typeof(v_value) = 'string'
       else false end;
     if not v_ok then

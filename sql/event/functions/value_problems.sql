@@ -33,6 +33,9 @@ begin
     if (p_schema ->> 'maxLength')::numeric < char_length(p_value #>> '{}') then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'maxLength', 'expected', p_schema -> 'maxLength'));
     end if;
+    if p_schema ->> 'format' = 'date-time' and event.instant(p_value #>> '{}') is null then
+      v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'format', 'expected', p_schema -> 'format'));
+    end if;
     if (p_value #>> '{}') !~ (p_schema ->> 'pattern') then
       v_found := v_found || jsonb_build_array(jsonb_build_object('at', p_pointer, 'rule', 'pattern', 'expected', p_schema -> 'pattern'));
     end if;

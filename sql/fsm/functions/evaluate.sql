@@ -26,6 +26,9 @@ declare
   v_proposed boolean;
   v_event_active boolean;
   v_needs_payload boolean;
+  v_evidence_schema jsonb;
+  v_evidence jsonb;
+  v_run fsm.run_row;
   v_kind text;
   v_active boolean;
   v_classes text[];
@@ -64,11 +67,21 @@ begin
       v_verdict.problems := internal.problem('RS005', jsonb_build_object(
         'expected', v_trigger_kind || ':' || v_trigger_ref, 'given', concat(p_trigger_kind, ':', p_trigger_ref)));
     end if;
+    v_run := p_run;
+    v_evidence := p_evidence;
+    if 'seconds' = any (v_verdict.reads) then
+      -- Times that the machine declares stand beside themselves as seconds, so that a rule can compare them.
+      v_evidence := event.with_seconds((select t.evidence_schema from fsm.transition_def t where t.transition_id = v_verdict.transition_id), p_evidence);
+      v_run.facts := event.with_seconds((select m.data_schema from fsm.state_machine_def m where m.state_machine_id = p_run.state_machine_id), p_run.facts);
+    end if;
     v_verdict.problems := coalesce(v_verdict.problems, '[]') || fsm.refusing_guards(
-      p_run_kind, p_run_id, p_run, v_guard_ids, v_config_rules, v_verdict.reads, p_evidence, p_principal, v_kind, p_actor_class);
-    select t.label, t.audit_required, t.needs_facet, t.proposed, t.event_active, t.needs_payload
-      into v_label, v_audit_required, v_needs_facet, v_proposed, v_event_active, v_needs_payload
+      p_run_kind, p_run_id, v_run, v_guard_ids, v_config_rules, v_verdict.reads, v_evidence, p_principal, v_kind, p_actor_class);
+    select t.label, t.audit_required, t.needs_facet, t.proposed, t.event_active, t.needs_payload, t.evidence_schema
+      into v_label, v_audit_required, v_needs_facet, v_proposed, v_event_active, v_needs_payload, v_evidence_schema
       from fsm.transition_def t where t.transition_id = v_verdict.transition_id;
+    if v_evidence_schema is not null then
+      v_verdict.problems := v_verdict.problems || fsm.shape_problems('evidence', v_label, v_evidence_schema, p_evidence);
+    end if;
     if v_audit_required and coalesce(btrim(p_evidence ->> 'audit_ref'), '') = '' then
       v_verdict.problems := v_verdict.problems || internal.problem('RS007', jsonb_build_object('transition', v_label));
     end if;

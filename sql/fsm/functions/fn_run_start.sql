@@ -4,7 +4,7 @@
 -- arrow: ∅ → the machine's initial state
 -- locks: parent (share), so that it cannot finish beside a child that is being born; then see fsm.move
 -- refuses with: RS018 no active machine, RS023 the id is taken, RS024 the parent is unknown or finished, RS014 data is no
---               object, and whatever the birth row refuses
+--               object, RS027 data of another shape, and whatever the birth row refuses
 create or replace function fsm.fn_run_start(
   p_run_id uuid, p_machine text, p_data jsonb, p_actor_class text, p_trigger_kind text, p_trigger_ref text,
   p_evidence jsonb, p_principal text, p_idempotency_key text, p_reason text default null, p_parent_run_id uuid default null,

@@ -2,7 +2,7 @@
 --          without that move it cannot be committed. Returns the initial state,
 --          or null when the id is taken.
 -- locks: parent (share), so that it cannot finish beside a child that is being born
--- refuses with: RS018 no active machine, RS024 the parent is unknown or finished, RS025, RI001
+-- refuses with: RS018 no active machine, RS027 data of another shape, RS024 the parent is unknown or finished, RS025, RI001
 create or replace function fsm.insert_run(
   p_run_id uuid, p_machine text, p_data jsonb, p_principal text, p_parent_run_id uuid, p_trace_id text, p_correlation_id text
 ) returns text
@@ -11,15 +11,22 @@ as $$
 declare
   v_machine record;
   v_parent record;
+  v_problems jsonb;
   v_now timestamptz := internal.now();
 begin
-  select m.state_machine_id, m.initial_state into v_machine
+  select m.state_machine_id, m.initial_state, m.data_schema into v_machine
     from fsm.state_machine_def m
    where m.scope = 'custom' and m.active and (m.name = p_machine or m.state_machine_id = p_machine);
   if not found then
     perform internal.refuse(internal.problem('RS018', jsonb_build_object(
       'machine', p_machine,
       'active', (select coalesce(jsonb_agg(m.state_machine_id order by 1), '[]') from fsm.state_machine_def m where m.active and m.scope = 'custom'))));
+  end if;
+  if v_machine.data_schema is not null then
+    v_problems := fsm.shape_problems('data', null, v_machine.data_schema, p_data);
+    if v_problems <> '[]' then
+      perform internal.refuse(v_problems);
+    end if;
   end if;
   if not exists (select from identity.principal p where p.name = p_principal) then
     perform internal.refuse(internal.problem('RI001', jsonb_build_object('principal', p_principal)));

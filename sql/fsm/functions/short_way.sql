@@ -1,6 +1,7 @@
 -- promise: the transition of a move that can be judged by one look: a service's well-formed, unsigned request with a new key, by a
---          row that asks for nothing but its guards, and those that read the run's data hold. No row means that the full way has to
---          judge (fsm.evaluate). Rules that read more than the data (config_rule) are left to who asks.
+--          row that asks for nothing but its guards and the shape of the evidence; that fits, and guards that read the run's data
+--          hold. No row means that the full way has to judge (fsm.evaluate). Rules that read more than the data (config_rule) are left
+--          to who asks.
 -- callers: fsm.move, with the run it has read; fsm.parts_of_batch, with each of its runs
 --
 -- SQL, STABLE and without settings, so that the planner writes it into the statement that asks: it costs no call. What is asked of
@@ -31,4 +32,5 @@ as $$
                            offset 0)
          end
      and (t.data_rule is null or p_data @@ t.data_rule)
+     and (t.evidence_schema is null or event.value_problems(t.evidence_schema, p_evidence) = '[]')
 $$;

@@ -5,13 +5,13 @@ create or replace function fsm.store_definition(p_id text, p_definition jsonb, p
 language plpgsql
 as $$
 declare
-  v_malformed jsonb;
+  v_facts jsonb;
   v_now timestamptz := internal.now();
 begin
   insert into fsm.state_machine_def (state_machine_id, scope, name, version, active, description, initial_state, definition,
-                                     definition_sha256, applied_by, created_at)
+                                     definition_sha256, applied_by, created_at, data_schema)
   values (p_id, p_definition ->> 'scope', p_definition ->> 'machine', p_definition ->> 'version', false,
-          p_definition ->> 'description', p_definition ->> 'initial_state', p_definition, p_sha256, p_applied_by, v_now);
+          p_definition ->> 'description', p_definition ->> 'initial_state', p_definition, p_sha256, p_applied_by, v_now, nullif(p_definition -> 'data', 'null'));
 
   insert into config.message (message_key, locale, text)
   select m.key, m.locale, m.text
@@ -32,10 +32,9 @@ begin
     from jsonb_array_elements(p_definition -> 'states') s,
          jsonb_to_recordset(coalesce(s -> 'facets', '[]')) f (code text, icon text, label_key text, ordinal integer);
 
-  select jsonb_agg(g ->> 'name') into v_malformed
-    from jsonb_array_elements(p_definition -> 'guards') g where g ->> 'kind' = 'config' and not fsm.is_jsonpath(g ->> 'rule');
-  if v_malformed is not null then
-    perform internal.refuse(internal.problem('RS020', jsonb_build_object('machine', p_id, 'rules_that_are_no_json_path', v_malformed)));
+  v_facts := fsm.rule_problems(p_definition);
+  if v_facts <> '{}' then
+    perform internal.refuse(internal.problem('RS020', jsonb_build_object('machine', p_id) || v_facts));
   end if;
   -- A user's machine brings its guards along; a product machine's predicates are registered by the room that owns them.
   insert into fsm.guard_def (guard_id, guard_name, guard_kind, rule, reads, description, registered_at)
@@ -47,14 +46,14 @@ begin
 
   insert into fsm.transition_def (transition_id, state_machine_id, label, from_state, to_state, actor_class, trigger_kind, trigger_ref,
                                   guard_kind, guard_ref, guard_ids, needs_facet, emitted_event_type, audit_required,
-                                  rollback_to, via_state, proposed)
+                                  rollback_to, via_state, proposed, evidence_schema)
   select t.transition_id, p_id, t.label, t."from", t."to", t.actor, t.trigger_kind, t.trigger_ref,
          guards.kind, guards.names, guards.ids,
          exists (select from fsm.state_facet_def f where f.state_machine_id = p_id and f.state_code = t."to"),
-         t.event, t.audit, t.rollback_to, t.via, t.proposed
+         t.event, t.audit, t.rollback_to, t.via, t.proposed, t.evidence
     from jsonb_to_recordset(p_definition -> 'transitions') t (
            transition_id text, label text, "from" text, "to" text, actor text, trigger_kind text, trigger_ref text, guards jsonb,
-           event text, audit boolean, rollback_to text, via text, proposed boolean)
+           event text, audit boolean, rollback_to text, via text, proposed boolean, evidence jsonb)
     cross join lateral (
       -- A name that the file does not declare stays a name nobody registers: it is never simply left out.
       select case when count(*) > 0 then case when bool_and(g.kind is not distinct from 'config') then 'config' else 'predicate_fn' end end as kind,

@@ -24,9 +24,11 @@ as $$
                   filter (where x.asked and not x.by_the_door), '[]')
     from (select p.problem, p.n, d.vocabulary, d.approval_kind,
                  -- A room's doors say what its events say, and which facet it is.
-                 d.guard_name is not null and d.field is null or p.problem ->> 'code' in ('RS010', 'RE002') and fsm.is_moved_by_its_room(p_run_kind) as by_the_door,
-                 p.problem ->> 'code' in ('RS007', 'RS010', 'RE002') or d.guard_name is not null or coalesce(g.text like '%evidence%', false) as asked,
+                 d.guard_name is not null and d.field is null or p.problem ->> 'code' in ('RS010', 'RE002', 'RS027') and fsm.is_moved_by_its_room(p_run_kind) as by_the_door,
+                 p.problem ->> 'code' in ('RS007', 'RS010', 'RE002', 'RS027') or d.guard_name is not null or coalesce(g.text like '%evidence%', false) as asked,
                  case p.problem ->> 'code' when 'RS007' then 'audit_ref' when 'RS010' then 'facet' when 'RE002' then 'event'
+                      -- The first member that is missing; the others are asked for when it is there.
+                      when 'RS027' then substr(p.problem #>> '{breaks,0,at}', 2)
                       else coalesce(d.field, substring(g.text from '[$][.]"?evidence"?[.]"?([a-z_][a-z0-9_]*)')) end as field
             from jsonb_array_elements(p_problems) with ordinality p (problem, n)
             left join lateral (

@@ -1,5 +1,5 @@
 -- promise: adds what guards declared they read to the context: the parent, the children, who moved the run before,
---          the machine's settings and the time.
+--          the machine's settings, how often each move was made, and times as seconds.
 create or replace function fsm.widen_context(p_context jsonb, p_run fsm.run_row, p_run_id uuid, p_reads text[]) returns jsonb
 language plpgsql stable
 as $$
@@ -30,6 +30,20 @@ begin
                 from fsm.transition_log l join fsm.transition_def t using (transition_id)
                where l.run_id = p_run_id
                order by t.label, l.seq desc) newest));
+  end if;
+  if 'moves' = any (p_reads) then
+    -- How often each move was made, also those that were not: a count can be asked where a name is missing.
+    v_run := v_run || jsonb_build_object('moves', (
+      select coalesce(jsonb_object_agg(d.label, coalesce(m.n, 0)), '{}')
+        from (select distinct t.label from fsm.transition_def t where t.state_machine_id = p_run.state_machine_id) d
+        left join (select t.label, count(*) as n from fsm.transition_log l join fsm.transition_def t using (transition_id)
+                    where l.run_id = p_run_id group by t.label) m using (label)));
+  end if;
+  if 'seconds' = any (p_reads) then
+    -- When the run came to where it is: when its newest move was made. A run that is being born has none.
+    v_run := v_run || coalesce((
+      select jsonb_build_object('since_s', extract(epoch from l.at)) from fsm.transition_log l where l.run_id = p_run_id order by l.seq desc limit 1), '{}');
+    p_context := p_context || jsonb_build_object('now_s', extract(epoch from internal.now()));
   end if;
   p_context := p_context || jsonb_build_object('run', v_run);
   if 'config' = any (p_reads) then

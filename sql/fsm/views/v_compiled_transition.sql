@@ -4,14 +4,17 @@ select c.transition_id, c.login_roles, c.config_rules,
        c.reads, c.event_active, c.needs_payload, d.data_rule
   from (select t.transition_id,
                array(select l.login_role from identity.login_actor_class l where l.actor_class = t.actor_class order by 1) as login_roles,
-               array(select g.rule from unnest(t.guard_ids) with ordinality u (id, n) left join fsm.guard_def g on g.guard_id = u.id
+               -- Whatever mode a rule was written in, it is asked strictly: what is missing makes the answer unknown, and unknown refuses.
+               array(select fsm.strict_rule(g.rule) from unnest(t.guard_ids) with ordinality u (id, n) left join fsm.guard_def g on g.guard_id = u.id
                       order by u.n) as config_rules,
-               (select case when bool_and(g.rule is not null and g.reads = '{}' and g.rule::text !~ '"(config|now)"|^strict') then
-                         string_agg('(' || g.rule::text || ')', ' && ' order by u.n)::jsonpath end
+               (select case when bool_and(g.rule is not null and g.reads = '{}' and g.rule::text !~ '"(config|now|moves|[^"]*_s)"') then
+                         fsm.joined_rule(array_agg(g.rule order by u.n)) end
                   from unnest(t.guard_ids) with ordinality u (id, n) left join fsm.guard_def g on g.guard_id = u.id) as config_rule,
                array(select distinct r from unnest(t.guard_ids) u (id) join fsm.guard_def g on g.guard_id = u.id,
-                            -- Settings and the time are put into the context only where a rule asks for them.
-                            unnest(g.reads || array(select v.r from (values ('config'), ('now')) v (r) where strpos(g.rule::text, '."' || v.r || '"') > 0)) r
+                            -- Settings, times and counts are put into the context only where a rule asks for them.
+                            unnest(g.reads || array(
+                              select v.r from (values ('config', '[.]"config"'), ('now', '[.]"now"'), ('seconds', '[.]"[^"]*_s"'), ('moves', '[.]"moves"')) v (r, named)
+                               where g.rule::text ~ v.named)) r
                       order by r) as reads,
                coalesce(e.active, false) as event_active,
                -- An absent payload is an empty object; where that would break the schema, one must come along.

@@ -7,7 +7,9 @@ declare
   v_run workflow.workflow_run;
 begin
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
-  if v_run.state_code = 'in_progress' and workflow.is_complete(p_workflow_run_id) then
+  if v_run.state_code = 'in_progress' and workflow.is_complete(p_workflow_run_id)
+     -- Nobody knows yet whether something else was to be done.
+     and not exists (select from workflow.agenda a where a.workflow_run_id = p_workflow_run_id and a.cause = 'unanswered') then
     perform workflow.move_run(p_workflow_run_id, 'in_progress', 'completed', 'system', 'condition_resolved', 'all_mandatory_steps_completed',
                               jsonb_build_object('audit_ref', 'rollup', 'mandatory', v_run.mandatory_count, 'completed', v_run.completed_count), 'chancery',
                               'complete/' || internal.uuid_v7(),

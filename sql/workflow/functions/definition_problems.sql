@@ -30,14 +30,14 @@ begin
   end if;
   -- what its names refer to
   with part as materialized (select * from workflow.parts_of(p_definition)),
-  step as materialized (select p.step_key, min(p.step_index) as i, count(*) as n, bool_or(p.doc ? 'sub_workflow') as is_sub from part p where p.part = 'step' group by p.step_key),
+  step as materialized (select p.step_key, min(p.step_index) as i, count(*) as n, bool_or(p.doc ? 'sub_workflow') as is_sub, (array_agg(p.doc -> 'output'))[1] as contract from part p where p.part = 'step' group by p.step_key),
   relation as materialized (
     select '/relations/' || r.i - 1 as at, r.doc ->> 'from' as f, r.doc ->> 'to' as t, coalesce(r.doc ->> 'kind', 'trigger') as kind, r.doc ->> 'when' as condition, r.doc
       from jsonb_array_elements(coalesce(p_definition -> 'relations', '[]')) with ordinality r (doc, i)),
-  path as (
-    select p.at || '/' || x.field as at, p.doc ->> x.field as path from part p, unnest('{precondition,postcondition}'::text[]) x (field) where p.doc ? x.field
-    union all select r.at || '/when', r.condition from relation r where r.condition is not null
-    union all select p.at || '/with', ('"' || m[1] || '"')::jsonb #>> '{}' from part p, regexp_matches((p.doc -> 'with')::text, E'"(\\$\\.(?:[^"\\\\]|\\\\.)*)"', 'g') m where p.doc ? 'with')
+  path as materialized (
+    select p.at || '/' || x.field as at, x.field, p.doc ->> x.field as path, p.doc -> 'output' as output from part p, unnest('{precondition,postcondition}'::text[]) x (field) where p.doc ? x.field
+    union all select r.at || '/when', 'when', r.condition, null from relation r where r.condition is not null
+    union all select p.at || '/with', 'with', ('"' || m[1] || '"')::jsonb #>> '{}', null from part p, regexp_matches((p.doc -> 'with')::text, E'"(\\$\\.(?:[^"\\\\]|\\\\.)*)"', 'g') m where p.doc ? 'with')
   select jsonb_agg(jsonb_build_object('at', b.at, 'why', b.why, 'name', b.name)) into v_found from (
     select b.* from (
       select '/steps/' || s.i - 1 || '/key' as at, 'the key stands twice' as why, s.step_key as name from step s where s.n > 1
@@ -88,9 +88,30 @@ begin
       union all
       select x.at, 'not an SQL/JSON path', x.path from path x where not fsm.is_jsonpath(x.path)
       union all
-      -- PostgreSQL reads a variable and fails on it when it is asked, each time.
-      select x.at, 'a path has no variables but $', x.path from path x
-       where fsm.is_jsonpath(x.path) and regexp_replace(x.path, E'"(?:[^"\\\\]|\\\\.)*"', '""', 'g') ~ E'\\$["[:alnum:]_]'
+      -- What could hold although it cannot be answered, or fails each time it is asked. A parameter is a place, and need give no truth value.
+      select x.at, case w.why
+               when 'variable' then 'a path has no variables but $'
+               when 'filter' then 'no filters: what is missing in one is dropped in silence'
+               when 'wildcard' then 'no wildcards: name the members'
+               when 'exists' then 'no exists(): what is missing stops the run by itself; ask a declared member for == null'
+               when 'is_unknown' then 'no "is unknown": what cannot be answered stops the run'
+               when 'mode' then 'no mode: every condition is asked strictly'
+               when 'keyvalue' then 'no .keyvalue(): name the members'
+               when 'datetime' then 'no .datetime(): compare the seconds of a declared time, NAME_s'
+               when 'subscript' then 'one element of a list: [0], [last]'
+               when 'computed' then 'a member of a place, not of something computed'
+               when 'no_predicate' then 'a condition compares'
+               else 'no comments and no backslashes' end, x.path
+        from path x, unnest(fsm.rule_form_problems(x.path)) w (why)
+       where w.why <> 'no_json_path' and (x.field <> 'with' or w.why <> 'no_predicate')
+         and not (w.why = 'wildcard' and workflow.named_outputs(x.path) is null)
+      union all
+      select x.at, 'the document has no such place', q.shown
+        from path x
+        cross join lateral fsm.rule_paths(case when fsm.is_jsonpath(x.path) then x.path else '$' end) q
+        left join step s on q.path ->> 0 = 'outputs' and s.step_key = q.path ->> 1
+       where workflow.named_outputs(x.path) is not null and (s.step_key is not null or q.path ->> 0 is distinct from 'outputs')
+         and not workflow.place_is_declared(p_definition -> 'inputs', case when s.step_key is null then x.output else s.contract end, x.field, q.path)
       union all
       select x.at, 'outputs are named as $.outputs.STEP', x.path from path x where workflow.named_outputs(x.path) is null
       union all

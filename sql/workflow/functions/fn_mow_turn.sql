@@ -38,6 +38,7 @@ begin
     v_moved := v_moved + case v_item.cause
       when 'started' then workflow.open_roots(v_run, v_most)
       when 'decided' then workflow.decide_ways(v_run, v_item.run_id)
+      when 'unanswered' then workflow.decide_ways(v_run, v_item.run_id, true)
       when 'bridge' then workflow.follow_sub_run(v_item.run_id)
       when 'approval' then workflow.resolve_approvals(v_item.run_id)
       when 'job_died' then workflow.fail_dead(v_item.run_id)

@@ -9,7 +9,7 @@ declare
   v_def workflow.workflow_step_def;
 begin
   if v_work.run_kind = 'task' then
-    return v_work.skipped and not workflow.precondition_holds(v_work);
+    return v_work.skipped and workflow.precondition_holds(v_work) is false;
   end if;
   select s.* into v_step from workflow.step_run s where s.step_run_id = v_work.run_id;
   select d.* into v_def from workflow.workflow_step_def d where d.step_def_id = v_work.def_id;

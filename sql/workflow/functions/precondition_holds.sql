@@ -1,4 +1,4 @@
--- promise: whether the precondition of a step or task holds in its run as it is now.
+-- promise: whether the precondition of a step or task holds in its run as it is now; null where that cannot be answered.
 create or replace function workflow.precondition_holds(p_work workflow.work) returns boolean
 language sql stable
 as $$

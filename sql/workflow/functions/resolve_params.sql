@@ -7,7 +7,7 @@ begin
     when 'object' then coalesce((select jsonb_object_agg(e.key, workflow.resolve_params(e.value, p_context)) from jsonb_each(p_params) e), '{}')
     when 'array' then coalesce((select jsonb_agg(workflow.resolve_params(e.value, p_context) order by e.no) from jsonb_array_elements(p_params) with ordinality e (value, no)), '[]')
     when 'string' then case when starts_with(p_params #>> '{}', '$.')
-      then coalesce(jsonb_path_query_first(p_context, (p_params #>> '{}')::jsonpath, '{}', true), 'null') else p_params end
+      then coalesce(fsm.found(p_context, (p_params #>> '{}')::jsonpath), 'null') else p_params end
     else p_params end;
 end
 $$;

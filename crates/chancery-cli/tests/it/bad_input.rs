@@ -10,6 +10,7 @@ machine: ticket
 scope: custom
 version: 1.0.0
 description: Something to be done.
+data: { type: object, properties: { title: {} } }
 events:
   - { type: ticket.closed, description: It was done., schema: { type: object, properties: { minutes: { type: integer } }, additionalProperties: false } }
 guards:

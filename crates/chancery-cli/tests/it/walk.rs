@@ -103,7 +103,7 @@ fn machines_are_applied_once(place: &Place) {
         "{refused}"
     );
     assert_eq!(place.json(&["machine", "show", "step@9.0.0"])["active"], false);
-    assert_eq!(place.json(&["machine", "show", "step"])["state_machine_id"], "step@1.0.0");
+    assert_eq!(place.json(&["machine", "show", "step"])["state_machine_id"], "step@1.1.0");
 
     let listed = place.json(&["machine", "list"]);
     let names: Vec<_> =

@@ -24,6 +24,7 @@ pub fn diagram(definition: &Definition) -> String {
     mermaid(definition, &mut page);
     states(definition, &mut page);
     transitions(definition, &mut page);
+    shapes(definition, &mut page);
     guards(definition, &mut page);
     events(definition, &mut page);
     invariants(definition, &mut page);
@@ -156,6 +157,19 @@ fn declarations(definition: &Definition) -> Vec<Vec<&Transition>> {
         }
     }
     groups
+}
+
+/// What is brought, where the machine declares it.
+fn shapes(definition: &Definition, page: &mut String) {
+    let data = definition
+        .data
+        .iter()
+        .map(|schema| vec!["the data of a run".to_owned(), code(&schema.to_string())]);
+    let moves = declarations(definition).into_iter().filter_map(|rows| {
+        let schema = rows[0].evidence.as_ref()?;
+        Some(vec![format!("the evidence of {}", code(&rows[0].label)), code(&schema.to_string())])
+    });
+    table(page, "Shapes", &["Of", "Schema"], data.chain(moves).collect());
 }
 
 fn guards(definition: &Definition, page: &mut String) {

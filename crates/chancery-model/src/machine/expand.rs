@@ -18,6 +18,9 @@ pub struct Definition {
     pub scope: Scope,
     pub version: String,
     pub description: String,
+    /// Left out where the file declares none, so that the document of an older file stays what it was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<serde_json::Value>,
     /// The first state marked initial; the checker refuses none and several.
     pub initial_state: Option<String>,
     pub states: Vec<State>,
@@ -71,6 +74,9 @@ pub struct Transition {
     pub guards: Vec<String>,
     pub event: Option<String>,
     pub audit: bool,
+    /// Left out where the file declares none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<serde_json::Value>,
     pub rollback_to: Option<String>,
     pub via: Option<String>,
     pub proposed: bool,
@@ -145,6 +151,7 @@ impl From<&File> for Definition {
             scope: file.scope,
             version: file.version.clone(),
             description: file.description.clone(),
+            data: file.data.clone(),
             initial_state: file.states.iter().find(|s| s.initial).map(|s| s.code.clone()),
             states,
             transitions,
@@ -203,6 +210,7 @@ fn expand_transition(
                     guards: declared.guards.clone(),
                     event: declared.event.clone(),
                     audit: declared.audit,
+                    evidence: declared.evidence.clone(),
                     rollback_to: declared.rollback_to.clone(),
                     via: declared.via.clone(),
                     proposed: declared.proposed,

@@ -23,6 +23,9 @@ pub struct File {
     pub scope: Scope,
     pub version: String,
     pub description: String,
+    /// What a run is started with, in the subset of [`super::schema_subset`].
+    #[serde(default)]
+    pub data: Option<serde_json::Value>,
     #[serde(default)]
     pub events: Vec<Event>,
     #[serde(default)]
@@ -59,7 +62,8 @@ pub struct Event {
 pub struct Guard {
     pub name: String,
     pub kind: GuardKind,
-    /// SQL/JSON path predicate over `{run, evidence, actor, config, now}`; config guards only.
+    /// A predicate over `{run, evidence, actor, config, now}`, in the part of SQL/JSON path that [`super::rule`] reads; config guards
+    /// only.
     #[serde(default)]
     pub rule: Option<String>,
     /// What the guard reads besides the run, so that the engine can lock it first.
@@ -129,6 +133,9 @@ pub struct DeclaredTransition {
     /// The evidence must carry an `audit_ref`.
     #[serde(default)]
     pub audit: bool,
+    /// What the evidence of the move must look like, in the subset of [`super::schema_subset`].
+    #[serde(default)]
+    pub evidence: Option<serde_json::Value>,
     #[serde(default)]
     pub rollback_to: Option<String>,
     #[serde(default)]

@@ -13,6 +13,7 @@ mod file;
 mod expand;
 
 mod check;
+pub mod rule;
 pub mod schema_subset;
 
 mod diagram;

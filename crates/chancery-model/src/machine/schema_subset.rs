@@ -107,6 +107,7 @@ fn check_keyword(keyword: &str, value: Option<&Value>) -> Result<(), String> {
         "minLength" | "maxLength" | "minItems" | "maxItems" => {
             (value.is_u64(), "a whole number from 0")
         }
+        "format" => (value == "date-time", "date-time"),
         "pattern" | "description" => (value.is_string(), "a string"),
         // `items` is looked at as a schema of its own; `const` may be anything.
         "items" | "const" => (true, ""),

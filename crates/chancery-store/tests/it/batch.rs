@@ -20,6 +20,7 @@ machine: parcel
 scope: custom
 version: 1.0.0
 description: A parcel on its way.
+data: { type: object, properties: { weight: {} } }
 events:
   - { type: parcel.moved, description: A parcel was carried on. }
 guards:

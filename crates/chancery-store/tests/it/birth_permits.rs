@@ -376,7 +376,7 @@ async fn a_chosen_id_is_nobody_elses() {
     let taken = |asks: Value| async { refusal(shop.ask("shop.film", asks).await) };
     assert_eq!(
         taken(chosen("F-10")).await,
-        (RS023, json!({ "run_id": id, "machine": "birth_permit@1.0.0" }))
+        (RS023, json!({ "run_id": id, "machine": "birth_permit@1.1.0" }))
     );
     let twice = Uuid::now_v7();
     let both =

@@ -173,7 +173,7 @@ async fn no_entry_is_born_past_its_door() {
     let document = world.document("policy", "POL").await;
     let entry = world.marked(&document, "k").await;
     let before = world.db.fingerprint().await;
-    for machine in ["cut_request", "cut_request@1.1.0"] {
+    for machine in ["cut_request", "cut_request@1.2.0"] {
         for run_id in [entry, Uuid::now_v7()] {
             let start = Start {
                 run_id,

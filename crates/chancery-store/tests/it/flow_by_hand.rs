@@ -32,7 +32,7 @@ async fn lived_in() -> Flow {
     );
     definition["start"] = json!(["done", "waits", "blocked", "auto", "late", "sub"]);
     let run = flow.begun(definition).await;
-    let done = flow.do_step(run, "done", json!({})).await;
+    let done = flow.do_step(run, "done", json!({ "x": 2 })).await;
     let approval = flow.approved("step_reopen", &done.to_string()).await;
     let reopened = audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
     flow.call(done, "step_reopen_for_correction", reopened, None, CHIEF).await.expect("reopened");

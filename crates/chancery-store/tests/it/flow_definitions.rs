@@ -171,6 +171,50 @@ async fn a_condition_with_a_variable_is_refused() {
     let flow = Flow::new().await;
     let found = problems(&flow, &with("precondition", json!("$someone == 1"))).await;
     assert_eq!(found, ["/steps/0/precondition: a path has no variables but $ ($someone == 1)"]);
+    for (rule, why) in [
+        (
+            "!($.inputs.a ? (@.typo == 1).by == \"x\")",
+            "no filters: what is missing in one is dropped in silence",
+        ),
+        ("$.inputs.list[*] == 1", "no wildcards: name the members"),
+        (
+            "exists($.inputs.a)",
+            "no exists(): what is missing stops the run by itself; ask a declared member for == null",
+        ),
+        (
+            "($.inputs.a == 1) is unknown",
+            "no \"is unknown\": what cannot be answered stops the run",
+        ),
+        ("lax $.inputs.a == 1", "no mode: every condition is asked strictly"),
+        (
+            "$.inputs.until.datetime() > \"2026-01-01\"",
+            "no .datetime(): compare the seconds of a declared time, NAME_s",
+        ),
+        ("$.inputs.a", "a condition compares"),
+    ] {
+        let found = problems(&flow, &with("precondition", json!(rule))).await;
+        assert_eq!(found, [format!("/steps/0/precondition: {why} ({rule})")]);
+    }
+    // What the inputs and the outputs are declared to be is known.
+    let mut declared = with("precondition", json!("$.inputs.ammount > 1"));
+    declared["inputs"] =
+        json!({ "type": "object", "properties": { "amount": { "type": "number" } } });
+    assert_eq!(
+        problems(&flow, &declared).await,
+        ["/steps/0/precondition: the document has no such place ($.inputs.ammount)"]
+    );
+    declared["steps"][0]["precondition"] = json!("$.run.startedby == \"x\"");
+    assert_eq!(
+        problems(&flow, &declared).await,
+        ["/steps/0/precondition: the document has no such place ($.run.startedby)"]
+    );
+    declared["steps"][0]["precondition"] = json!("$.inputs.amount > 1");
+    declared["steps"][0]["postcondition"] = json!("$.output.pages < 3");
+    declared["steps"][0]["output"] = json!({ "type": "object", "properties": { "page": {} } });
+    assert_eq!(
+        problems(&flow, &declared).await,
+        ["/steps/0/postcondition: the document has no such place ($.output.pages)"]
+    );
     assert_eq!(
         problems(&flow, &with("precondition", json!("$.inputs.price == \"$5 off\""))).await,
         Vec::<String>::new()

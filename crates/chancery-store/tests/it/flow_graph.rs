@@ -28,6 +28,15 @@ async fn call_off(flow: &Flow, run: Uuid, key: &str) {
     flow.turn().await;
 }
 
+/// A flow in whose database findings can be opened.
+async fn with_findings() -> Flow {
+    let flow = Flow::new().await;
+    let finding =
+        chancery_testkit::shipped().into_iter().find(|machine| machine.machine == "finding");
+    flow.db.definition(&finding.expect("it ships")).await;
+    flow
+}
+
 async fn z(flow: &Flow, run: Uuid) -> String {
     let row = flow.row_of(flow.step(run, "z").await).await;
     if row["skipped"] == true {
@@ -139,10 +148,75 @@ async fn a_branch_not_taken_is_skipped_to_its_end() {
         (&row["skipped_count"], &row["mandatory_count"], &row["completed_count"]),
         (&json!(3), &json!(3), &json!(3))
     );
-    // A condition on something that is not there is not true.
-    let run = flow.start("branch", json!({})).await;
-    flow.do_step(run, "a", json!({ "y": 1 })).await;
-    assert_eq!(flow.state_of(run).await, "completed", "nothing mandatory is left");
+}
+
+/// RUN-13, RUN-14: a condition on something that is not there is neither true nor false. The run stops at it with a finding, nothing is skipped,
+/// and it goes on when the output was corrected.
+#[tokio::test]
+async fn a_way_that_cannot_be_answered_stops_the_run() {
+    let definition = workflow(
+        "branch",
+        vec![human("a"), human("b"), step("c", json!({ "optional": true })), human("z")],
+        vec![
+            when("a", "b", "!($.outputs.a.x <= 10)"),
+            when("a", "c", "$.outputs.a.x <= 10"),
+            way("b > z"),
+            way("c > z"),
+        ],
+    );
+    let flow = with_findings().await;
+    let run = flow.begun(definition).await;
+    let a = flow.do_step(run, "a", json!({ "y": 1 })).await;
+    assert_eq!(flow.states(run).await, "a completed, b not_started, c not_started, z not_started");
+    assert_eq!(flow.row_of(run).await["skipped_count"], 0);
+    let finding = "select concat_ws(' ', state, severity, issue_class, evidence ->> 'step_key', evidence ->> 'missing')
+                     from governance.system_issues where issue_type = 'condition_unanswered'";
+    assert_eq!(flow.db.text(finding).await, "open critical orphan_workflow a [\"$.outputs.a.x\"]");
+    let listed =
+        "select count(*) from governance.vw_governance_orphan_workflows where item_id is not null";
+    assert_eq!(flow.number(listed).await, 1, "it is in the list of problems");
+    flow.turn().await;
+    assert_eq!(flow.state_of(run).await, "in_progress", "nobody knows yet what else is to be done");
+
+    let approval = flow.approved("step_reopen", &a.to_string()).await;
+    let reopened = audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
+    flow.call(a, "step_reopen_for_correction", reopened, None, crate::flow_world::CHIEF)
+        .await
+        .expect("reopened");
+    flow.complete(a, json!({ "x": 30 })).await.expect("completed");
+    flow.turn().await;
+    assert_eq!(flow.states(run).await, "a completed, b ready, c skipped, z not_started");
+    assert!(flow.db.text(finding).await.starts_with("resolved "), "it closes by itself");
+}
+
+/// RUN-13: of a step that ended without an output it is known that it has none.
+#[tokio::test]
+async fn what_a_skipped_step_gave_is_null() {
+    let mut definition = workflow(
+        "gap",
+        vec![human("a"), human("b"), human("z")],
+        vec![
+            when("a", "b", "$.outputs.a.x > 10"),
+            when("a", "z", "$.outputs.b == null || $.outputs.b.ok == true"),
+        ],
+    );
+    definition["start"] = json!(["a"]);
+    let (flow, run) = Flow::with(definition).await;
+    flow.do_step(run, "a", json!({ "x": 3 })).await;
+    assert_eq!(flow.states(run).await, "a completed, b skipped, z ready");
+    assert_eq!(flow.number("select count(*) from governance.system_issues where issue_type = 'condition_unanswered'").await, 0);
+}
+
+/// RUN-11, RUN-13: a step does not begin while it is not known which of its tasks are to be done.
+#[tokio::test]
+async fn a_task_whose_condition_cannot_be_answered_stops_its_step() {
+    let task = json!([step("sign", json!({ "precondition": "!($.inputs.small == true)" }))]);
+    let flow = with_findings().await;
+    let run = flow.begun(single("tasks", json!({ "tasks": task }))).await;
+    assert_eq!(flow.states(run).await, "work not_started");
+    assert_eq!(flow.number("select count(*) from workflow.task_run").await, 0, "none was skipped");
+    let finding = "select evidence ->> 'what' from governance.system_issues where issue_type = 'condition_unanswered' and state = 'open'";
+    assert_eq!(flow.db.text(finding).await, "precondition of task sign");
 }
 
 /// A precondition that becomes true later: asked again when another step is done.

@@ -329,7 +329,7 @@ async fn tasks_have_the_life_of_steps() {
         json!({ "tasks": [
         task("sign", json!({ "pic": { "principal": "tess" }, "deadline": "1 minute" })),
         task("auto", json!({ "executor": "noop" })),
-        task("never", json!({ "precondition": "$.inputs.never == true" })),
+        task("never", json!({ "precondition": "$.run.workflow == \"another\"" })),
     ] }),
     );
     let (flow, run) = Flow::with(definition).await;

@@ -115,6 +115,7 @@ machine: duty
 scope: custom
 version: 1.0.0
 description: One move for each duty that has a login of its own.
+data: { type: object, properties: { n: {} } }
 events: []
 guards:
   - { name: is_one, kind: config, rule: '$.run.data.n == 1', reads: [], description: A guard to look at. }

@@ -89,6 +89,7 @@ mod restore;
 mod retention;
 mod rollup;
 mod rollup_walks;
+mod rules;
 mod schema;
 mod session;
 mod shadowing;

@@ -272,7 +272,7 @@ async fn ten_thousand_problems_are_looked_at_quickly() {
             format!(
                 "insert into queue.job_queue (job_id, executor_class, job_kind, state, state_machine_id, seq, head_hash, scheduled_at, max_attempts,
                    idempotency_key, started_by, trace_id, correlation_id, created_at, last_transition_at)
-                 select md5('j' || n)::uuid, 'noop', 'k', 'dead_letter', 'job@1.0.0', 2, '\\x00', 'infinity', 1, n::text, 'chancery', md5(n::text), 'c', now(), now()
+                 select md5('j' || n)::uuid, 'noop', 'k', 'dead_letter', 'job@1.1.0', 2, '\\x00', 'infinity', 1, n::text, 'chancery', md5(n::text), 'c', now(), now()
                    from generate_series({from}, {to}) n"
             ),
             format!(

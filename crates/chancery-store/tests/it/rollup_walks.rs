@@ -128,9 +128,9 @@ fn definition(rng: &mut StdRng, n: usize) -> Value {
                 3 => {
                     relation["kind"] = json!("condition");
                     relation["when"] = json!(if rng.gen_bool(0.5) {
-                        "exists($.run.id)"
+                        "$.run.id != null"
                     } else {
-                        "exists($.inputs.nothing)"
+                        "$.run.id == null"
                     });
                 }
                 _ => {}

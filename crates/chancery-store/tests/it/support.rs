@@ -13,6 +13,7 @@ machine: letter
 scope: custom
 version: 1.0.0
 description: A letter that is written, checked and sent.
+data: { type: object, properties: { words: {} } }
 events:
   - { type: letter.drafted, description: A letter was begun. }
   - { type: letter.checked, description: Somebody read it. }

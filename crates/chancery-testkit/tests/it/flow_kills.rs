@@ -174,7 +174,7 @@ fn definition(steps: usize, until: &str) -> Value {
         }
         relations.extend([
             json!({ "from": key(first), "to": key(first + 1), "kind": "parallel" }),
-            json!({ "from": key(first), "to": key(first + 2), "kind": "condition", "when": "$.inputs.short == true" }),
+            json!({ "from": key(first), "to": key(first + 2), "kind": "condition", "when": "$.run.workflow == \"another\"" }),
             json!({ "from": key(first), "to": key(first + 3), "kind": "parallel" }),
             json!({ "from": key(first + 1), "to": key(first + 4), "kind": "and" }),
             json!({ "from": key(first + 2), "to": key(first + 4), "kind": "trigger" }),

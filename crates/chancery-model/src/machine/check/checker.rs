@@ -15,6 +15,7 @@ pub fn check(definition: &Definition) -> Vec<Finding> {
     structure::check(definition, &graph, &mut findings);
     floor::check(definition, &mut findings);
     guards::check(definition, &mut findings);
+    guards::shapes(definition, &mut findings);
     payloads::check(definition, &mut findings);
     invariants::check(definition, &graph, &mut findings);
     findings

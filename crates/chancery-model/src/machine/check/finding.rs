@@ -128,7 +128,16 @@ vocabulary! {
         /// A guard of a user's machine reads more than the run's parent, children and history.
         ForeignReadInCustom = "foreign_read_in_custom",
 
-        /// A payload schema uses what the database's validator does not know.
+        /// A rule is no SQL/JSON path, or one that gives no truth value.
+        MalformedRule = "malformed_rule",
+        /// A rule uses what could hold although it cannot be answered.
+        OpenRule = "open_rule",
+        /// A rule reads what no document of its transition has.
+        UnknownMember = "unknown_member",
+        /// A rule reads what its guard does not declare, so the engine would neither lock nor add it.
+        UndeclaredRead = "undeclared_read",
+
+        /// A schema uses what the database's validator does not know.
         SchemaOutsideSubset = "schema_outside_subset",
         /// A payload would carry a body or a secret.
         DeniedPayloadKey = "denied_payload_key",

@@ -31,10 +31,18 @@ fn every_rule_has_a_broken_machine() {
 }
 
 fn cases() -> Vec<Case> {
-    [names(), texts_and_rollups(), structure(), floor(), guards_and_payloads(), invariants()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        names(),
+        texts_and_rollups(),
+        structure(),
+        floor(),
+        guards_and_payloads(),
+        answers(),
+        invariants(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 fn names() -> Vec<Case> {
@@ -57,7 +65,7 @@ fn names() -> Vec<Case> {
             .by("transitions:\n", &format!("transitions:\n{PAY_TWICE}"))
             .path("approved pay paid"),
         breaks(Rule::DuplicateGuard)
-            .by("guards:\n", "guards:\n  - { name: four_eyes, kind: config, rule: 'true', description: again }\n"),
+            .by("guards:\n", "guards:\n  - { name: four_eyes, kind: config, rule: '1 == 1', description: again }\n"),
         breaks(Rule::DuplicateEvent)
             .by("events:\n", "events:\n  - { type: purchase.paid, description: again }\n"),
         breaks(Rule::DuplicateFacet)
@@ -188,7 +196,7 @@ fn floor() -> Vec<Case> {
 
 /// FSM-8: a guard's rule is data or a registered function, never both, and users have data only.
 fn guards_and_payloads() -> Vec<Case> {
-    let rule = "kind: config\n    rule: '$.actor.id != $.run.opened_by'\n";
+    let rule = "kind: config\n    rule: '$.actor.principal != $.run.movers.submit'\n";
     vec![
         breaks(Rule::ConfigGuardWithoutRule).by(rule, "kind: config\n"),
         breaks(Rule::ConfigGuardWithoutRule).by(rule, "kind: config\n    rule: ''\n"),
@@ -198,9 +206,65 @@ fn guards_and_payloads() -> Vec<Case> {
         breaks(Rule::PredicateGuardInCustom).by(rule, "kind: predicate_fn\n"),
         breaks(Rule::ForeignReadInCustom).by("reads: [history]", "reads: [history, approval]"),
         breaks(Rule::SchemaOutsideSubset).by("minimum: 0", "exclusiveMinimum: 0"),
-        breaks(Rule::DeniedPayloadKey)
-            .by("properties: { amount:", "properties: { password: { type: string }, amount:"),
+        breaks(Rule::DeniedPayloadKey).by(
+            "properties: { amount: { type: number, minimum",
+            "properties: { password: { type: string }, amount: { type: number, minimum",
+        ),
+        breaks(Rule::SchemaOutsideSubset)
+            .by("data: { type: object,", "data: { type: object, minProperties: 1,"),
+        breaks(Rule::SchemaOutsideSubset).by("minLength: 1 }", "minLength: -1 }"),
     ]
+}
+
+/// FSM-8: a rule that could hold unanswered, or reads what is not there, is found with the place that it reads.
+fn answers() -> Vec<Case> {
+    let four_eyes = "$.actor.principal != $.run.movers.submit";
+    let written = |rule: &'static str| breaks_rule(Rule::OpenRule, four_eyes, rule);
+    vec![
+        breaks_rule(Rule::MalformedRule, four_eyes, "$.actor.principal"),
+        breaks_rule(Rule::MalformedRule, four_eyes, "$.actor.principal =="),
+        breaks_rule(Rule::MalformedRule, four_eyes, "true"),
+        written("exists($.run.movers.submit ? (@ != \"ana\"))"),
+        written("!($.run.movers ? (@.typo == 1).submit == \"ana\")"),
+        written("$.run.movers.* != $.actor.principal"),
+        written("($.run.movers.submit == \"x\") is unknown"),
+        written("lax $.run.movers.submit != $.actor.principal"),
+        written("$.now.datetime() > $.evidence.event.datetime()"),
+        breaks_rule(Rule::UnknownMember, four_eyes, "!($.actor.principal == $.run.startedby)")
+            .path("submitted approve approved"),
+        breaks_rule(Rule::UnknownMember, four_eyes, "!($.actor.principal == $.run.movers.sumbit)")
+            .path("submitted approve approved"),
+        breaks_rule(Rule::UnknownMember, four_eyes, "$.actor.id != $.run.movers.submit")
+            .path("submitted approve approved"),
+        breaks_rule(Rule::UnknownMember, "$.run.data.amount <= 1000", "$.run.data.ammount <= 1000")
+            .path("draft submit submitted"),
+        breaks_rule(
+            Rule::UnknownMember,
+            "$.evidence.reason like_regex",
+            "$.evidence.resn like_regex",
+        )
+        .path("submitted reject rejected"),
+        // The event of a submission says the amount, that of a decision does not.
+        breaks_rule(
+            Rule::UnknownMember,
+            "$.evidence.reason like_regex",
+            "$.evidence.event.amount like_regex",
+        )
+        .path("submitted reject rejected"),
+        breaks(Rule::UnknownMember)
+            .by(
+                "{ reason: { type: string, minLength: 1 } }",
+                "{ remark: { type: string, minLength: 1 } }",
+            )
+            .path("submitted reject rejected"),
+        breaks(Rule::UndeclaredRead).by("    reads: [history]\n", ""),
+        breaks_rule(Rule::UndeclaredRead, four_eyes, "!($.run.children.open > 0)"),
+        breaks_rule(Rule::UndeclaredRead, four_eyes, "$.run.parent.terminal == false"),
+    ]
+}
+
+fn breaks_rule(rule: Rule, old: &str, new: &str) -> Case {
+    breaks(rule).by(old, new)
 }
 
 /// FSM-9: each form of invariant is proven over the whole graph.

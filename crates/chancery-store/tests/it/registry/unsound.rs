@@ -252,7 +252,7 @@ async fn an_extra_state_is_derived() {
         let facts = refused(apply(&operator, &broken, false).await, RS020);
         assert_eq!(
             facts,
-            json!({ "machine": format!("{machine}@1.0.0"), "underived_extra_states": [code] })
+            json!({ "machine": format!("{machine}@{}", broken["version"].as_str().expect("a version")), "underived_extra_states": [code] })
         );
     }
     assert_eq!(before, db.fingerprint().await, "nothing changed");
