@@ -104,7 +104,12 @@ test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"
 	$(in_memory)
 	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
-	CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 CHANCERY_TEST_RELAY_EVENTS=100000 CHANCERY_TEST_KILLS=200 CHANCERY_TEST_FLIPS=all CHANCERY_TEST_CELLS=all CHANCERY_TEST_INSTANTS=all CHANCERY_TEST_LAG_EVENTS=1000000 CHANCERY_TEST_JOBS=200000 CHANCERY_TEST_PERMITS=1000 CHANCERY_TEST_GRAPHS=50000 CHANCERY_TEST_WALKS=2000 CHANCERY_TEST_FLOWS=200 CHANCERY_TEST_LISTENERS=1000 CHANCERY_TEST_EXAMPLES=200 CHANCERY_TEST_RULES=1000000 cargo nextest run --workspace --no-fail-fast --profile soak
+	export CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 CHANCERY_TEST_RELAY_EVENTS=100000 CHANCERY_TEST_KILLS=200 CHANCERY_TEST_FLIPS=all CHANCERY_TEST_CELLS=all CHANCERY_TEST_INSTANTS=all CHANCERY_TEST_LAG_EVENTS=1000000 CHANCERY_TEST_JOBS=200000 CHANCERY_TEST_PERMITS=1000 CHANCERY_TEST_GRAPHS=50000 CHANCERY_TEST_WALKS=2000 CHANCERY_TEST_FLOWS=200 CHANCERY_TEST_LISTENERS=1000 CHANCERY_TEST_EXAMPLES=200 CHANCERY_TEST_RULES=1000000
+	code=0
+	bin/step "run the tests with full figures" cargo nextest run --workspace --no-fail-fast --profile soak || code=$$?
+	bin/test-report -n 40 target/nextest/soak/junit.xml || true
+	tail -n 1 target/steps.txt
+	exit $$code
 
 docs: build ## generate the pages that are made from the machine files
 	@for file in machines/*.yaml machines/examples/*.yaml; do

@@ -35,7 +35,7 @@ async fn texts_of_requests_are_the_same() {
         // A row in the order of the table's columns.
         let query = format!(
             "select approval.request_payload(row('{}', {}, {}, {}, {}, {}, {}, internal.canonical_json({}::jsonb), {}, now(),
-               internal.from_micros({}), '{}', '', '', internal.from_micros({}), '')::approval.approval_request)",
+               internal.from_micros({}), '{}', '', '', internal.from_micros({}), '', 1)::approval.approval_request)",
             request.approval_id,
             sql(&kind),
             sql(&subject_kind),
