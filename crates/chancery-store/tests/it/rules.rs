@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use chancery_model::machine::{Definition, File, rule};
 use chancery_model::refusal::Code::*;
 use chancery_store::Role;
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use rand::SeedableRng as _;
 use rand::rngs::StdRng;
 use serde_json::{Value, json};
@@ -17,10 +17,6 @@ use crate::support::{LETTER, check, codes, draft, letters, post, start};
 
 fn definition(text: &str) -> Definition {
     Definition::from(&File::parse(text).expect("a machine file"))
-}
-
-fn number(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).ok().map_or(otherwise, |text| text.parse().expect("a number"))
 }
 
 /// Asks each rule of its document, and of the same document without each member that the rule reads: as conditions are asked, as guards are
@@ -48,8 +44,8 @@ const ASK: &str = "
 #[expect(clippy::print_stdout, reason = "a run tells what it tried")]
 #[tokio::test]
 async fn a_missing_member_never_turns_a_refusal_into_a_permission() {
-    let rules = number("CHANCERY_TEST_RULES", 10_000);
-    let seed = number("CHANCERY_TEST_SEED", 20_261_118);
+    let rules = slice::amount("CHANCERY_TEST_RULES", 10_000);
+    let seed = slice::seed(20_261_118);
     let mut random = StdRng::seed_from_u64(seed);
     let db = TestDb::new().await;
     let mut admin = db.superuser().await;
