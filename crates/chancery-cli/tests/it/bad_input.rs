@@ -145,7 +145,7 @@ fn machine_files(bench: &Bench<'_>) {
     malformed(
         "word.yaml",
         &TICKET.replace("class: idle", "class: lazy"),
-        "10:26",
+        "11:26",
         "unknown variant `lazy`",
     );
     malformed(

@@ -90,7 +90,7 @@ fn machines_are_applied_once(place: &Place) {
     assert_eq!((&again["outcome"], &again["active"]), (&json!("unchanged"), &json!(true)));
 
     // A version with guards that no room has.
-    let next = STEP.replace("version: 1.0.0", "version: 9.0.0").replace("G-", "NEW-");
+    let next = STEP.replace("version: 1.1.0", "version: 9.0.0").replace("G-", "NEW-");
     let file = place.file("step.yaml", &next);
     let said = place.done(&["machine", "apply", &file]);
     assert!(
