@@ -366,7 +366,9 @@ impl Reader {
                     ));
                 }
                 other => {
-                    return Err(malformed(&format!("{other} is no keyword; a place begins with $")));
+                    return Err(malformed(&format!(
+                        "{other} is no keyword; a place begins with $"
+                    )));
                 }
             },
             Token::Sign(other) => return Err(malformed(&format!("{other} is not expected there"))),
