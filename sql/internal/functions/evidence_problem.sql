@@ -11,7 +11,7 @@ as $$
       from audit.evidence_def e
     union all
     select 'fsm.transition_log', '{}', array['hash_version', 'hash'],
-           (select substring(pg_get_expr(d.adbin, d.adrelid) from '\d+')::smallint from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
+           (select substring(pg_get_expr(d.adbin, d.adrelid) from '[0-9]+')::smallint from pg_attrdef d join pg_attribute a on a.attrelid = d.adrelid and a.attnum = d.adnum
              where d.adrelid = 'fsm.transition_log'::regclass and a.attname = 'hash_version')
   ), columns as (
     select d.table_name, d.newest, a.attname::text as name, a.attname = any (d.own) as is_own, a.attname = any (d.mutable_columns) as is_mutable,

@@ -413,6 +413,6 @@ async fn no_column_about_a_birth_can_be_changed_unnoticed() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 27 + 14 + 8 + 8 + 15 + 13);
+    assert_eq!(tried, 27 + 15 + 9 + 9 + 16 + 14);
     assert_eq!(scene.found().await, [], "everything was put back");
 }

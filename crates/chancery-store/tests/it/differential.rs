@@ -414,9 +414,9 @@ async fn check(name: &str) {
         let rest = commands - game.tally.commands;
         game.play(rest.min(STREAM)).await;
     }
-    // The seed decides which flaws are drawn: a rare one may take a few streams more.
+    // The seed decides which flaws are drawn: a rare one may take some streams more.
     let in_full = commands >= COMMANDS / NAMES.len();
-    while in_full && !game.missing().is_empty() && game.tally.commands < 4 * commands {
+    while in_full && !game.missing().is_empty() && game.tally.commands < 30 * commands {
         game.play(STREAM).await;
     }
     let Tally { answers, fired, runs, in_engine, commands: asked, .. } = &game.tally;

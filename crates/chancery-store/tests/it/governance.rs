@@ -470,7 +470,7 @@ async fn no_column_of_a_finding_can_be_changed_unnoticed() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 40);
+    assert_eq!(tried, 42);
     let vanish = format!("delete from governance.system_issues where issue_id = '{closed}'");
     assert_eq!(db.forge(&[&vanish]).await, 1);
     assert!(

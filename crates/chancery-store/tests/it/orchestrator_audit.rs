@@ -323,7 +323,7 @@ async fn no_column_of_a_run_can_be_changed_unnoticed() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 22);
+    assert_eq!(tried, 24);
     assert_eq!(forger.found().await, [], "everything was put back");
 }
 

@@ -387,6 +387,6 @@ async fn no_column_of_a_dead_letter_can_be_changed_unnoticed() {
             tried += 1;
         }
     }
-    assert_eq!(tried, 23 + 20 + 6);
+    assert_eq!(tried, 24 + 21 + 6);
     assert_eq!(scene.found().await, [], "everything was put back");
 }

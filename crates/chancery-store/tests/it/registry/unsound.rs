@@ -58,6 +58,8 @@ async fn an_unsound_machine_is_refused_by_what_is_wrong_with_it() {
             |d| {
                 without_rows(d, "check");
                 without_rows(d, "shortcut");
+                // Its rule asks who checked.
+                set_on_rows(d, "post", "guards", &json!([]));
             },
             json!({ "unreachable": ["checked", "held", "sent"], "dead_ends": ["draft"] }),
         ),
