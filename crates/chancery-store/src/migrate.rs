@@ -64,8 +64,11 @@ impl Target {
         for role in LOGINS {
             // A password that somebody set on an outside server is theirs; on our own server the file is the truth.
             if self.managed || !existing.iter().any(|name| name == role.name()) {
-                set_password(&mut postgres, self, *role).await?;
+                set_password(&mut postgres, self, role.name()).await?;
             }
+        }
+        if self.managed {
+            set_password(&mut postgres, self, self.admin.get_username()).await?;
         }
         let found: Option<i32> = sqlx::query_scalar("select 1 from pg_database where datname = $1")
             .bind(&self.database)
@@ -99,12 +102,12 @@ impl Target {
 async fn set_password(
     postgres: &mut PgConnection,
     target: &Target,
-    role: Role,
+    role: &str,
 ) -> Result<(), Error> {
-    let secret = secrets::ensure(&target.home, role.name())?;
+    let secret = secrets::ensure(&target.home, role)?;
     // The verifier, not the password: plaintext never travels in a statement. Its alphabet has no quote.
     let verifier = secrets::scram_verifier(&secret);
-    let statement = format!("alter role {} password '{verifier}'", role.name());
+    let statement = format!("alter role {role} password '{verifier}'");
     postgres.execute(AssertSqlSafe(statement)).await?;
     Ok(())
 }

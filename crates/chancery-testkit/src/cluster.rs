@@ -46,17 +46,16 @@ impl TestCluster {
         Self { cluster: std::sync::Arc::new(cluster), template: template_of_today() }
     }
 
-    /// The cluster, running, with the template database of this schema in place.
+    /// The cluster, running.
     ///
     /// # Panics
     /// When it cannot be had.
-    pub async fn ready() -> Self {
+    pub(crate) async fn started() -> Self {
         let this = Self::open();
         let cluster = std::sync::Arc::clone(&this.cluster);
         tokio::task::spawn_blocking(move || cluster.start().expect("the test cluster starts"))
             .await
             .expect("the start does not panic");
-        this.ensure_template().await;
         this
     }
 
@@ -83,7 +82,7 @@ impl TestCluster {
     }
 
     /// The first process migrates, the others wait for it; the template is renamed into place when it is whole.
-    async fn ensure_template(&self) {
+    pub(crate) async fn ensure_template(&self) {
         let name = &self.template;
         let mut admin = self
             .target()

@@ -1,11 +1,13 @@
 //! A database of one's own for one test.
 
+use std::sync::Mutex;
+
 use chancery_engine::registry;
 use chancery_model::machine::{Definition, File};
 use chancery_store::{Role, Store, Target};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, Executor as _};
-use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::runtime::{self, Handle, RuntimeFlavor};
 use uuid::Uuid;
 
 use crate::TestCluster;
@@ -15,6 +17,8 @@ use crate::TestCluster;
 pub struct TestDb {
     cluster: TestCluster,
     target: Target,
+    stores: Mutex<Vec<(Role, runtime::Id, Store)>>,
+    superusers: Mutex<Vec<(runtime::Id, PgConnection)>>,
 }
 
 impl TestDb {
@@ -23,7 +27,7 @@ impl TestDb {
     /// # Panics
     /// When it cannot be had.
     pub async fn new() -> Self {
-        let cluster = TestCluster::ready().await;
+        let cluster = TestCluster::started().await;
         let name = format!("test_{}", Uuid::now_v7().simple());
         let mut admin = cluster
             .target()
@@ -36,12 +40,18 @@ impl TestDb {
             "create database \"{name}\" template \"{}\" strategy file_copy",
             cluster.template()
         );
-        admin.execute(AssertSqlSafe(clone)).await.expect("a clone of the template");
+        if let Err(error) = admin.execute(AssertSqlSafe(clone.clone())).await {
+            // Whoever comes first makes the template.
+            let code = error.as_database_error().and_then(|error| error.code());
+            assert_eq!(code.as_deref(), Some("3D000"), "{error}");
+            cluster.ensure_template().await;
+            admin.execute(AssertSqlSafe(clone)).await.expect("a clone of the template");
+        }
         admin.close().await.expect("the admin leaves");
         let target = cluster.target().with_database(&name);
         // Rights on a database do not come along with a clone.
         target.apply_database_settings().await.expect("the database's own settings");
-        Self { cluster, target }
+        Self { cluster, target, stores: Mutex::default(), superusers: Mutex::default() }
     }
 
     /// The database as the product sees it.
@@ -49,11 +59,28 @@ impl TestDb {
         &self.target
     }
 
-    /// A login's way in, as the product has it.
+    /// A login's way in, as the product has it. There is one for each login: a new connection costs a process of the server, which has
+    /// to read all it needs of the catalogue, and was a third of what the tests computed.
     ///
     /// # Panics
     /// When the password file cannot be used.
     pub fn store(&self, role: Role) -> Store {
+        let runtime = Handle::current().id(); // connections are driven by the runtime that opened them
+        let mut stores = self.stores.lock().expect("nobody panics with the lock");
+        let known = stores.iter().find(|(of, on, _)| *of == role && *on == runtime);
+        if let Some((_, _, store)) = known {
+            return store.clone();
+        }
+        let store = self.fresh_store(role);
+        stores.push((role, runtime, store.clone()));
+        store
+    }
+
+    /// A login's way in with connections of its own, for tests about connections.
+    ///
+    /// # Panics
+    /// When the password file cannot be used.
+    pub fn fresh_store(&self, role: Role) -> Store {
         Store::with_connections(&self.target, role, 32).expect("a store")
     }
 
@@ -71,6 +98,26 @@ impl TestDb {
     /// When it is refused.
     pub async fn superuser(&self) -> PgConnection {
         self.target.admin_options().connect().await.expect("the superuser gets in")
+    }
+
+    /// A superuser's connection that was used before, or a new one: for queries that leave nothing behind in their session.
+    pub(crate) async fn borrow_superuser(&self) -> PgConnection {
+        let runtime = Handle::current().id();
+        let free = {
+            let mut superusers = self.superusers.lock().expect("nobody panics with the lock");
+            let at = superusers.iter().position(|(on, _)| *on == runtime);
+            at.map(|at| superusers.swap_remove(at).1)
+        };
+        match free {
+            Some(connection) => connection,
+            None => self.superuser().await,
+        }
+    }
+
+    pub(crate) fn give_back(&self, connection: PgConnection) {
+        let runtime = Handle::current().id();
+        let mut superusers = self.superusers.lock().expect("nobody panics with the lock");
+        superusers.push((runtime, connection));
     }
 
     /// Adds a service principal, whose moves need no signature.

@@ -67,9 +67,9 @@ impl TestDb {
     /// # Panics
     /// When it fails.
     pub async fn texts(&self, query: &str) -> Vec<Option<String>> {
-        let mut admin = self.superuser().await;
+        let mut admin = self.borrow_superuser().await;
         let texts = sqlx::query_scalar(AssertSqlSafe(query.to_owned())).fetch_all(&mut admin).await;
-        admin.close().await.expect("the superuser leaves");
+        self.give_back(admin);
         texts.unwrap_or_else(|error| panic!("{query}: {error}"))
     }
 

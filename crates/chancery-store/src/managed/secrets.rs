@@ -10,14 +10,17 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
 use rand::RngCore;
 use rand::rngs::OsRng;
+use ring::digest::SHA256;
+use ring::hmac;
 
 use super::error::{Doing, Error};
 use super::files;
 use super::home::Home;
 
+const RANDOM_BYTES: usize = 32;
 const FOLDER_MODE: u32 = 0o700;
 const FILE_MODE: u32 = 0o600;
 const OTHERS: u32 = 0o077;
@@ -28,9 +31,14 @@ pub struct Secret(String);
 
 impl Secret {
     fn random() -> Self {
-        let mut bytes = [0; 32];
+        let mut bytes = [0; RANDOM_BYTES];
         OsRng.fill_bytes(&mut bytes);
         Self(BASE64_URL_SAFE_NO_PAD.encode(bytes))
+    }
+
+    /// Whether it has the form of those that are made here.
+    fn is_random(&self) -> bool {
+        BASE64_URL_SAFE_NO_PAD.decode(&self.0).is_ok_and(|bytes| bytes.len() == RANDOM_BYTES)
     }
 
     /// One that came from elsewhere.
@@ -110,9 +118,24 @@ pub fn read(home: &Home, role: &str) -> Result<Secret, Error> {
     read_file(home, &path)?.ok_or_else(|| Error::SecretMissing { role: role.to_owned(), path })
 }
 
-/// What the server may keep and a statement may carry instead of the password.
+/// What the server may keep and a statement may carry instead of the password. Thousands of hashes slow down who guesses; nobody guesses
+/// 256 random bits, and each new connection would pay for them: where we made the password, there is one.
 pub fn scram_verifier(secret: &Secret) -> String {
-    postgres_protocol::password::scram_sha_256(secret.expose().as_bytes())
+    if !secret.is_random() {
+        return postgres_protocol::password::scram_sha_256(secret.expose().as_bytes());
+    }
+    let mut salt = [0; 16];
+    OsRng.fill_bytes(&mut salt);
+    // PBKDF2 with one round (RFC 8018): the salt and the number of the block, one.
+    let salted = keyed(secret.expose().as_bytes(), &[&salt[..], &[0, 0, 0, 1]].concat());
+    let stored = ring::digest::digest(&SHA256, keyed(salted.as_ref(), b"Client Key").as_ref());
+    let server = keyed(salted.as_ref(), b"Server Key");
+    let text = |bytes: &[u8]| BASE64_STANDARD.encode(bytes);
+    format!("SCRAM-SHA-256$1:{}${}:{}", text(&salt), text(stored.as_ref()), text(server.as_ref()))
+}
+
+fn keyed(key: &[u8], data: &[u8]) -> hmac::Tag {
+    hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, key), data)
 }
 
 fn read_file(home: &Home, path: &Path) -> Result<Option<Secret>, Error> {

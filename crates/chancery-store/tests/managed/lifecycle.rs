@@ -113,7 +113,9 @@ fn a_role_that_got_only_a_verifier_logs_in_with_its_password_file() {
     place.start();
     let role = "chancery_app";
     let verifier = secrets::scram_verifier(&secrets::ensure(place.home(), role).expect("is made"));
-    assert!(verifier.starts_with("SCRAM-SHA-256$"));
+    assert!(verifier.starts_with("SCRAM-SHA-256$1:"), "nobody guesses what we made");
+    let chosen = secrets::scram_verifier(&secrets::Secret::new("a password that a person chose"));
+    assert!(chosen.starts_with("SCRAM-SHA-256$4096:"), "{chosen}");
     place.query(&format!("create role {role} login password '{verifier}'"));
     let to = place.cluster.connection(role).expect("has a connection").with_database("template1");
     let said = psql(&place.cluster, &to, "select current_user, current_database()").output();
