@@ -60,7 +60,7 @@ test: setup ui ## every test, with a seeded slice of the long ones
 	export CHANCERY_TEST_SEED="$${CHANCERY_TEST_SEED:-$(TEST_SEED)}"
 	echo "running the tests against a private PostgreSQL, $(TEST_THREADS) at a time"
 	$(in_memory)
-	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
+	trap 'target/debug/test-cluster stop' EXIT
 	code=0
 	bin/step "run the tests" cargo nextest run --workspace --no-fail-fast --test-threads $(TEST_THREADS) $$([ -t 2 ] || echo --status-level pass --show-progress counter) || code=$$?
 	bin/test-report target/nextest/default/junit.xml || true
@@ -103,7 +103,7 @@ bench-queue: setup ## the queue beside River and graphile_worker, in one run; fi
 test-soak: setup ## the same tests with their full figures; takes some hours
 	@echo "running the tests with full figures"
 	$(in_memory)
-	trap 'cargo run -q -p chancery-testkit --bin test-cluster -- stop' EXIT
+	trap 'target/debug/test-cluster stop' EXIT
 	export CHANCERY_TEST_COMMANDS=100000 CHANCERY_TEST_EVENTS=50000 CHANCERY_TEST_RELAY_EVENTS=100000 CHANCERY_TEST_KILLS=200 CHANCERY_TEST_FLIPS=all CHANCERY_TEST_CELLS=all CHANCERY_TEST_INSTANTS=all CHANCERY_TEST_LAG_EVENTS=1000000 CHANCERY_TEST_JOBS=200000 CHANCERY_TEST_PERMITS=1000 CHANCERY_TEST_GRAPHS=50000 CHANCERY_TEST_WALKS=2000 CHANCERY_TEST_FLOWS=200 CHANCERY_TEST_LISTENERS=1000 CHANCERY_TEST_EXAMPLES=200 CHANCERY_TEST_RULES=1000000 CHANCERY_TEST_TEXTS=all
 	code=0
 	bin/step "run the tests with full figures" cargo nextest run --workspace --no-fail-fast --profile soak || code=$$?
