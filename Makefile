@@ -80,10 +80,11 @@ check: setup ui ## format, lints, documentation, words and types of the UI, lice
 	bin/step "lock file of the benchmarks' peers" bin/peers-lock
 	bin/step "lints" cargo clippy --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" bin/step "documentation" cargo doc --workspace --no-deps --document-private-items --quiet
+	bin/step "licences" bin/licences --check
 	if command -v cargo-deny >/dev/null; then
-	  bin/step "licences and crate walls" cargo deny --offline check licenses bans sources
+	  bin/step "crate walls" cargo deny --offline check licenses bans sources
 	else
-	  echo "cargo-deny is not installed: licences and crate walls were not checked (cargo install cargo-deny)"
+	  echo "cargo-deny is not installed: the walls between the crates were not checked (cargo install cargo-deny)"
 	fi
 
 bench: setup ## the engine beside its limit, in one run; figures in bench/results/; QUICK=1 shows that all of it runs
