@@ -2,6 +2,7 @@
 
 use std::io::Read as _;
 
+use chancery_model::strict_json;
 use serde_json::Value;
 
 use crate::failure::Failure;
@@ -24,7 +25,7 @@ pub(crate) fn read(what: &str, argument: &str) -> Result<Value, Failure> {
             )
         }
     };
-    serde_json::from_str(&text).map_err(|error| {
+    strict_json::from_str(&text).map_err(|error| {
         let (line, column) = (error.line(), error.column());
         let message = error.to_string();
         // The library repeats the place in its text; one place is enough.
@@ -54,6 +55,10 @@ mod tests {
     fn what_is_not_json_is_told_with_its_place() {
         assert_eq!(refused("{bad"), "evidence is not JSON: line 1 column 2: key must be a string");
         assert_eq!(refused("{}\n{}"), "evidence is not JSON: line 2 column 1: trailing characters");
+        assert_eq!(
+            refused(r#"{"amount": 9, "amount": 900}"#),
+            "evidence is not JSON: line 1 column 22: duplicate member \"amount\""
+        );
         assert_eq!(refused(""), "evidence is not JSON: line 1 column 0: EOF while parsing a value");
         assert!(refused("@no/such/file").starts_with("evidence: no/such/file: "));
     }

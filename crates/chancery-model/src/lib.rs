@@ -12,3 +12,4 @@ pub mod layout;
 pub mod machine;
 pub mod reference;
 pub mod refusal;
+pub mod strict_json;

@@ -7,6 +7,7 @@ use axum::extract::{FromRequest, Request};
 use axum::http::StatusCode;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::{IntoResponse, Response};
+use chancery_model::strict_json;
 use hyper::body::Body as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -65,7 +66,7 @@ fn is_json(request: &Request) -> bool {
 }
 
 pub(crate) fn asked<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
-    let value: Value = serde_json::from_slice(bytes)
+    let value = strict_json::from_slice(bytes)
         .map_err(|error| Problem::of(Fault::BodyMalformed, error.to_string()))?;
     if let Some(why) = unkeepable(&value, 1) {
         return Err(Problem::of(Fault::BodyMalformed, why));
@@ -119,6 +120,7 @@ mod tests {
             "{",
             "{} {}",
             "{'a': 1}",
+            r#"{"a": {"b": 1, "b": 2}}"#,
             r#"{"a": "\u0000"}"#,
             r#"{"a\u0000": 1}"#,
             r#""\ud800""#,

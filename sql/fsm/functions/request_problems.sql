@@ -21,7 +21,7 @@ begin
     return internal.problem('RS014', jsonb_build_object('expected', 'at most 64 levels'));
   end if;
   if jsonb_path_exists(p_evidence, 'strict $.** ? (@.type() == "number" && (@ > 1.7976931348623157e308 || @ < -1.7976931348623157e308
-       || (@ != 0 && @ < 2.2250738585072014e-308 && @ > -2.2250738585072014e-308)))') then
+       || (@ != 0 && @ < 2.4703282292062328e-324 && @ > -2.4703282292062328e-324)))') then
     return internal.problem('RS014', jsonb_build_object('expected', 'numbers that fit an IEEE double'));
   end if;
   if not fsm.is_run_kind(p_run_kind) then

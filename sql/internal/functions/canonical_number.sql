@@ -14,7 +14,8 @@ begin
   if p_number = trunc(p_number) and abs(p_number) <= 9007199254740992 then
     return trunc(p_number)::text;
   end if;
-  if abs(p_number) > 1.7976931348623157e308 or (p_number <> 0 and abs(p_number) < 2.2250738585072014e-308) then
+  -- What is nearer to zero than to the smallest double would come back as zero.
+  if abs(p_number) > 1.7976931348623157e308 or (p_number <> 0 and abs(p_number) < 2.4703282292062328e-324) then
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('expected', 'numbers that fit an IEEE double')));
   end if;
   -- float8 output is the shortest text that reads back as the same double; only its layout differs from ECMAScript's.

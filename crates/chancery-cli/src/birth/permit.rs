@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use chancery_engine::admission::{self, BREAKING_CLASSES, COMMAND, Object, REVOKING_CLASSES};
+use chancery_model::strict_json;
 use chancery_store::Role;
 use chancery_store::birth::Ask;
 use clap::Args;
@@ -94,9 +95,10 @@ impl Batch {
         if !line.starts_with('{') {
             return Ok(Object { collection, code: line.to_owned(), ..Object::default() });
         }
-        let ask: Ask = serde_json::from_str(line).map_err(|error| {
-            Failure::Usage(format!("{}: line {number} is no request: {error}", self.file))
-        })?;
+        let ask: Ask =
+            strict_json::from_str(line).and_then(serde_json::from_value).map_err(|error| {
+                Failure::Usage(format!("{}: line {number} is not a request: {error}", self.file))
+            })?;
         if ask.permit_id.is_some() || ask.signature.is_some() {
             return Err(Failure::Usage(format!(
                 "{}: line {number}: permit_id and signature are made here",

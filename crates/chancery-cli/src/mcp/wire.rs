@@ -2,6 +2,7 @@
 
 use std::io::{self, Write as _};
 
+use chancery_model::strict_json;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
@@ -81,7 +82,7 @@ pub(super) fn read(line: &[u8]) -> Result<Option<Message>, (Value, Fault)> {
         return Ok(None);
     }
     // The parser goes 128 levels deep and no deeper.
-    let message: Value = serde_json::from_slice(line)
+    let message = strict_json::from_slice(line)
         .map_err(|error| (Value::Null, Fault(PARSE_ERROR, format!("this is not JSON: {error}"))))?;
     let invalid = |id: Value, why: &str| (id, Fault(INVALID_REQUEST, why.to_owned()));
     let Value::Object(mut message) = message else {

@@ -4,6 +4,7 @@ use std::io::Read as _;
 use std::time::Duration;
 
 use chancery_engine::queue::people::{self, key_or_new};
+use chancery_model::strict_json;
 use chancery_store::Role;
 use chancery_store::queue::{Enqueued, NewJob};
 use clap::Args;
@@ -94,8 +95,7 @@ impl Add {
 
     fn line(&self, line: &str, number: usize) -> Result<NewJob, Failure> {
         let wrong = |why: String| Failure::Usage(format!("line {number} is no job: {why}"));
-        let mut job: Value =
-            serde_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
+        let mut job = strict_json::from_str(line).map_err(|error| wrong(error.to_string()))?;
         let members = job.as_object_mut().ok_or_else(|| wrong("not a JSON object".to_owned()))?;
         for (member, value) in [("class", &self.class), ("kind", &self.kind)] {
             if let Some(value) = value {

@@ -236,13 +236,14 @@ fn value(random: &mut StdRng, depth: u32) -> Value {
 
 /// Any double that both sides accept: whole, fractional, tiny, huge, and those whose shortest text lies half-way.
 fn number(random: &mut StdRng) -> Value {
-    let double = match random.gen_range(0..4) {
+    let double = match random.gen_range(0..5) {
         0 => random.gen_range(-1_000.0..1_000.0),
         1 => f64::from(random.gen_range(1..10_i32)) * 10_f64.powi(random.gen_range(-30..40)),
         2 => (random.r#gen::<u64>() as f64) * 2_f64.powi(random.gen_range(-80..80)),
+        3 => f64::from_bits(random.r#gen::<u64>() >> 12), // subnormal
         _ => f64::from_bits(random.r#gen()),
     };
-    if double.is_normal() { json!(double) } else { json!(0) }
+    if double.is_finite() { json!(double) } else { json!(0) }
 }
 
 fn spelled_number(random: &mut StdRng) -> String {

@@ -1,10 +1,7 @@
 //! The text of `state.json`: there is exactly one for each run, and no other is taken.
 
-use std::collections::HashSet;
-use std::fmt;
-
-use chancery_model::canonical;
-use serde::de::{self, Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use chancery_model::{canonical, strict_json};
+use serde::de::{Deserialize as _, IgnoredAny};
 use serde_json::Value;
 use serde_json::error::Category;
 
@@ -36,9 +33,9 @@ pub(super) fn read(bytes: &[u8], folder: &Folder) -> Result<Run, Error> {
     }
     let of_json = |error: serde_json::Error| corrupt(described(&error));
     serde_json::from_str::<IgnoredAny>(text).map_err(of_json)?;
-    serde_json::from_str::<NoKeyTwice>(text)
-        .map_err(|error| corrupt(place("has a key twice", &error)))?;
-    let mut value: Value = serde_json::from_str(text).map_err(of_json)?;
+    // Which key it is is not repeated: nothing of the text is.
+    let mut value =
+        strict_json::from_str(text).map_err(|error| corrupt(place("has a key twice", &error)))?;
 
     // The version before the fields: those of another version are not ours to judge.
     match value.get("schema_version") {
@@ -86,61 +83,4 @@ fn described(error: &serde_json::Error) -> String {
 
 fn place(what: &str, error: &serde_json::Error) -> String {
     format!("{what} (line {}, column {})", error.line(), error.column())
-}
-
-/// JSON in which no object has a key twice: of two values, each reader takes the one it likes.
-struct NoKeyTwice;
-
-impl<'de> Deserialize<'de> for NoKeyTwice {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(NoKeyTwice)
-    }
-}
-
-impl<'de> Visitor<'de> for NoKeyTwice {
-    type Value = Self;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("JSON")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self, A::Error> {
-        let mut keys = HashSet::new();
-        while let Some(key) = map.next_key::<String>()? {
-            if !keys.insert(key) {
-                return Err(de::Error::custom("a key twice"));
-            }
-            map.next_value::<Self>()?;
-        }
-        Ok(self)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
-        while items.next_element::<Self>()?.is_some() {}
-        Ok(self)
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
-    }
-
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
-    }
 }
