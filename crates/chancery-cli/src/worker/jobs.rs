@@ -1,18 +1,20 @@
 //! `chancery worker --class`: leases jobs, has them done, reports.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use chancery_engine::loops::SERVICE;
 use chancery_engine::queue::{
-    self, CallBack, Command, Executor, Http, HttpSettings, Noop, Prefix, Reached, Settings,
+    self, CallBack, Command, Executor, HeaderSecret, Http, HttpSettings, Noop, Prefix, Program,
+    Reached, Settings,
 };
 use chancery_store::managed::secrets;
 use chancery_store::{Role, Store};
 use uuid::Uuid;
 
-use super::Worker;
 use super::cutter::Cutter;
+use super::{AllowedVariable, Worker};
 use crate::Context;
 use crate::config::variable;
 use crate::failure::{Failure, Outcome};
@@ -33,7 +35,7 @@ pub(super) async fn work(
     let store = Store::for_repeaters(&session.target, Role::App, 1 + STEPS_AT_ONCE)?;
     let mut principal = context.config.service();
     let executor: Arc<dyn Executor> = match class {
-        "command" => Arc::new(Command::new(args.allow.iter().cloned().collect(), lease * 12)),
+        "command" => Arc::new(Command::new(programs(args)?, lease * 12)),
         "cutter" => {
             // Who cuts is named with --as, and signs; who leases is the service of every worker.
             principal = SERVICE;
@@ -90,22 +92,47 @@ fn http(context: &Context, args: &Worker) -> Result<Http, Failure> {
         None => Reached::AsFileSays(home.path().join("serve.address")),
     };
     let key = secrets::ensure_call_back_key(home)?.expose().to_owned();
-    let named: Result<_, Failure> = args
-        .allow_env
-        .iter()
-        .map(|name| {
-            let value = variable(name).ok_or_else(|| {
-                Failure::Usage(format!("there is no variable {name}, or no text"))
-            })?;
-            Ok((name.clone(), value))
-        })
-        .collect();
+    let secrets =
+        args.allow_env.iter().map(|allowed| secret(args, allowed)).collect::<Result<_, _>>()?;
     Ok(Http::new(HttpSettings {
         allowed: args.allow_url.clone(),
-        secrets: named?,
+        secrets,
         call_back: Some(CallBack { reached, key }),
         timeout: Duration::from_secs(args.call_timeout),
     }))
+}
+
+/// A variable with the one place that it is sent to.
+fn secret(args: &Worker, allowed: &AllowedVariable) -> Result<(String, HeaderSecret), Failure> {
+    let name = &allowed.name;
+    let goes_to = match (&allowed.goes_to, &args.allow_url[..]) {
+        (Some(goes_to), _) => goes_to.clone(),
+        (None, [only]) => only.clone(),
+        (None, _) => {
+            return Err(Failure::Usage(format!(
+                "several addresses may be called: say which of them gets the variable, with --allow-env {name}=URL"
+            )));
+        }
+    };
+    let value = variable(name)
+        .ok_or_else(|| Failure::Usage(format!("there is no variable {name}, or it is not text")))?;
+    Ok((name.clone(), HeaderSecret { value, goes_to }))
+}
+
+/// The programs that jobs may call, each with its options.
+fn programs(args: &Worker) -> Result<BTreeMap<String, Program>, Failure> {
+    let allowed = args.allow.iter().cloned();
+    let mut programs: BTreeMap<String, Program> =
+        allowed.map(|(name, path)| (name, Program { path, ..Program::default() })).collect();
+    for (name, option) in &args.allow_option {
+        let program = programs.get_mut(name).ok_or_else(|| {
+            Failure::Usage(format!(
+                "--allow-option {name}={option}: there is no --allow {name}=PATH"
+            ))
+        })?;
+        program.options.insert(option.clone());
+    }
+    Ok(programs)
 }
 
 async fn lease_of(store: &Store, class: &str) -> Result<Duration, Failure> {

@@ -22,8 +22,8 @@ order: what runs is finished and reported, what was not started is given back.
 
 Example:
   $ chancery worker --class noop
-  $ chancery worker --class command --allow report=/usr/local/bin/report --concurrency 4
-  $ chancery worker --class http --allow-url https://api.example.org/v1/ --allow-env API_TOKEN
+  $ chancery worker --class command --allow report=/usr/local/bin/report --allow-option report=--format --concurrency 4
+  $ chancery worker --class http --allow-url https://api.example.org/v1/ --allow-env API_TOKEN=https://api.example.org/v1/
   $ chancery worker --class cutter --as executor
   $ chancery worker --role executor --as executor
   $ chancery worker --role verifier --as verifier --once";
@@ -55,12 +55,16 @@ pub(crate) struct Worker {
     /// With --class command: a program that jobs may call by this name; may be given several times
     #[arg(long, value_name = "NAME=PATH", value_parser = allowed)]
     allow: Vec<(String, PathBuf)>,
+    /// With --class command: an argument beginning with `-` that jobs may give this program; may be given several times
+    #[arg(long, value_name = "NAME=OPTION", value_parser = allowed_option, allow_hyphen_values = true)]
+    allow_option: Vec<(String, String)>,
     /// With --class http: calls go only below this address; may be given several times
     #[arg(long, value_name = "URL")]
     allow_url: Vec<Prefix>,
-    /// With --class http: an environment variable whose value headers may carry; may be given several times
-    #[arg(long, value_name = "NAME")]
-    allow_env: Vec<String>,
+    /// With --class http: an environment variable whose value headers may carry, below this address alone [default: the one that
+    /// --allow-url gave]; may be given several times
+    #[arg(long, value_name = "NAME[=URL]", value_parser = allowed_variable)]
+    allow_env: Vec<AllowedVariable>,
     /// With --class http: where call-backs reach `chancery serve` [default: where it listens on this machine]
     #[arg(long, value_name = "URL")]
     callback_url: Option<String>,
@@ -73,6 +77,30 @@ pub(crate) struct Worker {
     /// With --class: so long running jobs may take once the worker was asked to end
     #[arg(long, value_name = "SECONDS", default_value_t = 30, value_parser = clap::value_parser!(u64).range(0..=3600))]
     grace: u64,
+}
+
+/// A variable of the environment, and where its value may be sent.
+#[derive(Debug, Clone)]
+struct AllowedVariable {
+    name: String,
+    goes_to: Option<Prefix>,
+}
+
+fn allowed_variable(text: &str) -> Result<AllowedVariable, String> {
+    let (name, url) = text.split_once('=').map_or((text, None), |(name, url)| (name, Some(url)));
+    if name.is_empty() {
+        return Err("expected the name of an environment variable, or NAME=URL".to_owned());
+    }
+    let goes_to = url.map(str::parse).transpose().map_err(|error| format!("{name}: {error}"))?;
+    Ok(AllowedVariable { name: name.to_owned(), goes_to })
+}
+
+fn allowed_option(text: &str) -> Result<(String, String), String> {
+    let (name, option) = text.split_once('=').ok_or("expected NAME=OPTION")?;
+    if name.is_empty() || !option.starts_with('-') || option.contains('=') {
+        return Err("expected a program's name and an option such as --format".to_owned());
+    }
+    Ok((name.to_owned(), option.to_owned()))
 }
 
 fn allowed(text: &str) -> Result<(String, PathBuf), String> {

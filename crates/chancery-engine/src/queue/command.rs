@@ -1,10 +1,11 @@
 //! The executor class `command`: runs programs that an operator allowed, without a shell.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
+use chancery_model::strict_json;
 use chancery_store::queue::LeasedJob;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,8 +25,24 @@ const MOST_BYTES: u64 = 1024 * 1024;
 /// is its output.
 #[derive(Debug, Clone)]
 pub struct Command {
-    allowed: BTreeMap<String, PathBuf>,
+    allowed: BTreeMap<String, Program>,
     timeout: Duration,
+}
+
+/// A program that jobs may call. Arguments often come from the data of a run, so none of them becomes an option of the program that the
+/// operator did not name: `--output=/etc/passwd` in a field of a form is refused.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Program {
+    pub path: PathBuf,
+    /// Arguments that begin with `-`, each without what follows its `=`.
+    pub options: BTreeSet<String>,
+}
+
+impl Program {
+    fn permits(&self, argument: &str) -> bool {
+        let option = argument.split('=').next().unwrap_or_default();
+        !argument.starts_with('-') || self.options.contains(option)
+    }
 }
 
 #[derive(Deserialize)]
@@ -54,13 +71,24 @@ impl Wanted {
 impl Command {
     /// Allows these programs, each by the name that jobs call it.
     #[must_use]
-    pub fn new(allowed: BTreeMap<String, PathBuf>, timeout: Duration) -> Self {
+    pub fn new(allowed: BTreeMap<String, Program>, timeout: Duration) -> Self {
         Self { allowed, timeout }
     }
 
-    fn path(&self, wanted: &Wanted) -> Result<&Path, String> {
-        let path = self.allowed.get(&wanted.program).map(PathBuf::as_path);
-        path.ok_or_else(|| format!("the program {} is not allowed here", wanted.program))
+    /// The program and its arguments, when the operator allowed both.
+    fn call(&self, wanted: &Wanted) -> Result<(&Path, Vec<String>), Trouble> {
+        let name = &wanted.program;
+        let program = self.allowed.get(name).ok_or_else(|| {
+            Trouble::not_allowed(format!("the program {name} is not allowed here"))
+        })?;
+        let args = wanted.args().map_err(Trouble::bad_request)?;
+        if let Some(option) = args.iter().find(|arg| !program.permits(arg)) {
+            let option = option.split('=').next().unwrap_or_default();
+            return Err(Trouble::not_allowed(format!(
+                "the program {name} may not be called with the option {option}; an operator allows it with --allow-option {name}={option}"
+            )));
+        }
+        Ok((&program.path, args))
     }
 }
 
@@ -88,8 +116,8 @@ impl Executor for Command {
             let wanted: Wanted = serde_json::from_value(job.payload.clone()).map_err(|error| {
                 Failure::for_good(format!("the payload is no command: {error}"))
             })?;
-            let path = self.path(&wanted).map_err(Failure::for_good)?;
-            let args = wanted.args().map_err(Failure::for_good)?;
+            let (path, args) =
+                self.call(&wanted).map_err(|trouble| Failure::for_good(trouble.detail))?;
             let mut child = prepared(path, args, job)
                 .env("CHANCERY_ATTEMPT", job.attempt.to_string())
                 .stdin(Stdio::null())
@@ -119,9 +147,8 @@ impl Executor for Command {
         Box::pin(async move {
             let wanted: Wanted = serde_json::from_value(task.with().clone())
                 .map_err(|error| Trouble::bad_request(format!("`with` is no command: {error}")))?;
-            let path = self.path(&wanted).map_err(Trouble::not_allowed)?;
-            let mut command =
-                prepared(path, wanted.args().map_err(Trouble::bad_request)?, task.job());
+            let (path, args) = self.call(&wanted)?;
+            let mut command = prepared(path, args, task.job());
             command
                 .env("CHANCERY_ATTEMPT", task.attempt().to_string())
                 .env("CHANCERY_IDEMPOTENCY_KEY", task.idempotency_key())
@@ -181,6 +208,6 @@ fn output(program: &str, stdout: &[u8]) -> Result<Value, Trouble> {
     if stdout.trim_ascii().is_empty() {
         return Ok(json!({}));
     }
-    serde_json::from_slice(stdout)
+    strict_json::from_slice(stdout)
         .map_err(|error| Trouble::bad_output(format!("{program} printed no JSON: {error}")))
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
+use chancery_model::strict_json;
 use chancery_store::queue::LeasedJob;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -82,13 +83,26 @@ impl CallBack {
     }
 }
 
+/// A value that headers may name, and the only place it is sent to: a definition that calls another address does not get it.
+#[derive(Clone)]
+pub struct HeaderSecret {
+    pub value: String,
+    pub goes_to: Prefix,
+}
+
+impl fmt::Debug for HeaderSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HeaderSecret").field("goes_to", &self.goes_to).finish_non_exhaustive()
+    }
+}
+
 /// What an operator lets calls do.
 #[derive(Clone)]
 pub struct HttpSettings {
     /// Only URLs below one of these are called.
     pub allowed: Vec<Prefix>,
     /// Values that headers may name instead of saying them, so that no secret stands in the database.
-    pub secrets: BTreeMap<String, String>,
+    pub secrets: BTreeMap<String, HeaderSecret>,
     pub call_back: Option<CallBack>,
     /// So long a call may take, from its first byte to the last of the answer.
     pub timeout: Duration,
@@ -201,7 +215,7 @@ impl Http {
             .header("idempotency-key", key)
             .header("traceparent", format!("00-{trace_id}-{span}-01"));
         for (name, said) in &wanted.headers {
-            let (name, value) = self.header(name, said)?;
+            let (name, value) = self.header(&wanted.url, name, said)?;
             request = request.header(name, value);
         }
         let body = if has_body {
@@ -215,7 +229,12 @@ impl Http {
             .map_err(|error| Trouble::bad_request(format!("this can't be asked: {error}")))
     }
 
-    fn header(&self, name: &str, said: &Said) -> Result<(HeaderName, HeaderValue), Trouble> {
+    fn header(
+        &self,
+        url: &str,
+        name: &str,
+        said: &Said,
+    ) -> Result<(HeaderName, HeaderValue), Trouble> {
         let wrong = |why: &str| Trouble::bad_request(format!("the header {name:?} {why}"));
         let word = HeaderName::try_from(name).map_err(|_| wrong("has no name"))?;
         if OWN_HEADERS.contains(&word.as_str()) {
@@ -223,10 +242,16 @@ impl Http {
         }
         let text = match said {
             Said::Text(text) => text,
-            Said::Env { env } => self.settings.secrets.get(env).ok_or_else(|| {
-                let why = format!("the variable {env} is not allowed here, or not there");
-                Trouble::not_allowed(why)
-            })?,
+            Said::Env { env } => {
+                let secret = self.settings.secrets.get(env).ok_or_else(|| {
+                    Trouble::not_allowed(format!("the variable {env} is not allowed here"))
+                })?;
+                if !secret.goes_to.covers(url) {
+                    let why = format!("the variable {env} is sent to {} only", secret.goes_to);
+                    return Err(Trouble::not_allowed(why));
+                }
+                &secret.value
+            }
         };
         // What is wrong with the value is not told: it may be a secret.
         let mut value =
@@ -305,7 +330,7 @@ impl Answered {
         if self.body.trim_ascii().is_empty() {
             return Ok(json!({}));
         }
-        serde_json::from_slice(&self.body).map_err(|error| {
+        strict_json::from_slice(&self.body).map_err(|error| {
             Trouble::bad_output(format!("it answered {status}, and no JSON: {error}"))
         })
     }

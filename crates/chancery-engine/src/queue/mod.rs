@@ -10,10 +10,10 @@ mod step;
 mod task;
 mod worker;
 
-pub use command::Command;
+pub use command::{Command, Program};
 pub use executor::{Answer, Executor, Failure, Noop};
 pub(crate) use http::agent;
-pub use http::{CallBack, Http, HttpSettings, Reached};
+pub use http::{CallBack, HeaderSecret, Http, HttpSettings, Reached};
 pub use prefix::{NotAPrefix, Prefix};
 pub use task::{FailureClass, Outcome, Task, Trouble, Work};
 pub use worker::{Settings, Tally, Worker};

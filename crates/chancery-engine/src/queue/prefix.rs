@@ -16,6 +16,9 @@ pub struct Prefix {
     path: String,
 }
 
+/// What is still encoded after so many decodings is not decoded further, but refused.
+const MAX_DECODINGS: usize = 5;
+
 /// The text is no prefix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
@@ -75,12 +78,7 @@ impl Parts {
             return None;
         }
         let path = uri.path();
-        // The other side may take these for a way up, or for another separator.
-        let lower = path.to_ascii_lowercase();
-        if lower.contains('\\') || lower.contains("%2f") || lower.contains("%5c") {
-            return None;
-        }
-        if lower.replace("%2e", ".").split('/').any(|part| part == "." || part == "..") {
+        if leads_astray(path) {
             return None;
         }
         Some(Self {
@@ -90,6 +88,61 @@ impl Parts {
             scheme,
         })
     }
+}
+
+/// Whether the other side may take the path for a way up or for one with other separators: as it stands, or after decoding it once or
+/// several times, as a proxy and the server behind it do, or without the parameters of its segments (`..;x`).
+fn leads_astray(path: &str) -> bool {
+    let mut bytes = path.as_bytes().to_vec();
+    // The separators that stand in the text are the only ones that there may be.
+    let separators = |bytes: &[u8]| bytes.iter().filter(|&&byte| byte == b'/').count();
+    let stated = separators(&bytes);
+    for _ in 0..MAX_DECODINGS {
+        if bytes.iter().any(|&byte| byte == b'\\' || byte.is_ascii_control())
+            || separators(&bytes) != stated
+        {
+            return true;
+        }
+        let dots = |part: &[u8]| {
+            let name = part.split(|&byte| byte == b';').next().unwrap_or_default();
+            matches!(name.trim_ascii(), b"." | b"..")
+        };
+        if bytes.split(|&byte| byte == b'/').any(dots) {
+            return true;
+        }
+        let decoded = decoded(&bytes);
+        if decoded == bytes {
+            return false;
+        }
+        bytes = decoded;
+    }
+    true
+}
+
+/// With each `%xx` as its byte; shorter than before if there was one.
+fn decoded(bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut rest = bytes;
+    while let [first, tail @ ..] = rest {
+        let byte = match rest {
+            [b'%', high, low, ..] => std::str::from_utf8(&[*high, *low])
+                .ok()
+                .filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+                .and_then(|digits| u8::from_str_radix(digits, 16).ok()),
+            _ => None,
+        };
+        match byte {
+            Some(byte) => {
+                out.push(byte);
+                rest = &rest[3..];
+            }
+            None => {
+                out.push(*first);
+                rest = tail;
+            }
+        }
+    }
+    out
 }
 
 #[cfg(test)]
@@ -105,6 +158,7 @@ mod tests {
             "https://api.example.org/v1/",
             "https://API.example.org:443/v1/orders?x=../y",
             "https://api.example.org/v1//orders",
+            "https://api.example.org/v1/..orders;v=2/100%25/a%20b",
         ] {
             assert!(prefix.covers(below), "{below}");
         }
@@ -124,6 +178,18 @@ mod tests {
             "https://api.example.org/v1/%2E%2e/v2",
             "https://api.example.org/v1/..%2fv2",
             "https://api.example.org/v1/..\\v2",
+            "https://api.example.org/v1/..;/v2",
+            "https://api.example.org/v1/..;a=b/v2",
+            "https://api.example.org/v1/%2e%2e;/v2",
+            "https://api.example.org/v1/..%3b/v2",
+            "https://api.example.org/v1/%252e%252e/v2",
+            "https://api.example.org/v1/%25252e%25252e/v2",
+            "https://api.example.org/v1/..%252fv2",
+            "https://api.example.org/v1/..%255cv2",
+            "https://api.example.org/v1/..%20/v2",
+            "https://api.example.org/v1/a%0d%0ab",
+            "https://api.example.org%2f@evil.org/v1/",
+            "https://api.example.org:443@evil.org/v1/",
             "ftp://api.example.org/v1/",
         ] {
             assert!(!prefix.covers(beside), "{beside}");

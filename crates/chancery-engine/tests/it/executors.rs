@@ -1,13 +1,13 @@
 //! RUN-18: built-in executors do steps under the leases of the queue; who comes late is refused.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use chancery_engine::queue::{
-    CallBack, Command, Executor, FailureClass, Http, HttpSettings, Noop, Reached,
+    CallBack, Command, Executor, FailureClass, HeaderSecret, Http, HttpSettings, Noop, Program,
+    Reached,
 };
 use chancery_model::refusal::Code;
 use chancery_store::queue::NewJob;
@@ -18,10 +18,17 @@ use sha2::{Digest as _, Sha256};
 
 use crate::flow_scene::{FlowScene, Outside};
 
+fn secret(value: &str, goes_to: &str) -> HeaderSecret {
+    HeaderSecret { value: value.to_owned(), goes_to: goes_to.parse().expect("a prefix") }
+}
+
 fn http(outside: &Outside) -> Arc<dyn Executor> {
     Arc::new(Http::new(HttpSettings {
         allowed: vec![format!("{}/allowed", outside.url).parse().expect("a prefix")],
-        secrets: BTreeMap::from([("API_TOKEN".to_owned(), "s3cret".to_owned())]),
+        secrets: BTreeMap::from([
+            ("API_TOKEN".to_owned(), secret("s3cret", &format!("{}/allowed", outside.url))),
+            ("OTHER_TOKEN".to_owned(), secret("0ther", &format!("{}/allowed/other", outside.url))),
+        ]),
         call_back: Some(CallBack {
             reached: Reached::At("https://chancery.example.org/".to_owned()),
             key: "a key".to_owned(),
@@ -122,12 +129,13 @@ async fn a_worker_does_steps_beside_plain_jobs() {
 async fn a_command_answers_with_what_it_prints() {
     let scene = FlowScene::new().await;
     let folder = tempfile::tempdir().expect("a folder");
-    let script = |name: &str, text: &str| -> (String, PathBuf) {
+    let script = |name: &str, text: &str| -> (String, Program) {
         use std::os::unix::fs::PermissionsExt as _;
         let path = folder.path().join(name);
         std::fs::write(&path, format!("#!/bin/sh\n{text}\n")).expect("a script");
         std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).expect("its mode");
-        (name.to_owned(), path)
+        let options = ["--format".to_owned()].into();
+        (name.to_owned(), Program { path, options })
     };
     let allowed = BTreeMap::from([
         script(
@@ -150,8 +158,28 @@ async fn a_command_answers_with_what_it_prints() {
             scene.flow.one_step(&format!("of_{name}"), &step_with("command", &with)).await;
         steps.insert(name, step);
     }
+    // Options come from a definition, or from whatever the data of a run holds: those that the operator named are taken, no others.
+    for (name, argument) in [
+        ("named", "--format"),
+        ("with_value", "--format=pdf"),
+        ("unnamed", "--output=/etc/passwd"),
+        ("longer", "--formatted"),
+        ("short", "-o"),
+        ("end_of_options", "--"),
+    ] {
+        let with = json!({ "program": "echo", "args": [argument] });
+        let (_, step) =
+            scene.flow.one_step(&format!("option_{name}"), &step_with("command", &with)).await;
+        steps.insert(name, step);
+    }
     scene.work("command", executor).await;
     for (name, expected) in [
+        ("named", "completed"),
+        ("with_value", "completed"),
+        ("unnamed", "failed permanent not_allowed"),
+        ("longer", "failed permanent not_allowed"),
+        ("short", "failed permanent not_allowed"),
+        ("end_of_options", "failed permanent not_allowed"),
         ("echo", "completed"),
         ("quiet", "completed"),
         ("silly", "failed permanent bad_output"),
@@ -203,11 +231,15 @@ async fn a_call_that_is_answered_at_once() {
     let (_, beside) = scene.flow.one_step("beside", &beside).await;
     let unnamed = json!({ "headers": { "X": { "env": "PATH" } } });
     let (_, unnamed) = scene.flow.one_step("unnamed", &call(&outside, &unnamed)).await;
+    // Another address that may be called does not get what is meant for its neighbour.
+    let misdirected = json!({ "headers": { "X": { "env": "OTHER_TOKEN" } } });
+    let (_, misdirected) = scene.flow.one_step("misdirected", &call(&outside, &misdirected)).await;
     let forged = json!({ "headers": { "Idempotency-Key": "mine" } });
     let (_, forged) = scene.flow.one_step("forged", &call(&outside, &forged)).await;
     scene.work("http", http(&outside)).await;
     assert_eq!(scene.state(beside).await, "failed permanent not_allowed");
     assert_eq!(scene.state(unnamed).await, "failed permanent not_allowed");
+    assert_eq!(scene.state(misdirected).await, "failed permanent not_allowed");
     assert_eq!(scene.state(forged).await, "failed permanent bad_request");
     assert_eq!(outside.got().len(), 1, "nothing of that was sent");
 }
