@@ -3,15 +3,17 @@
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use chancery_server::telemetry::Collector;
 use chancery_server::{Oidc, Options, Tls};
-use chancery_store::managed::{Secret, secrets};
+use chancery_store::managed::{Cluster, Secret, secrets};
 use chancery_store::{Role, Store};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::time::MissedTickBehavior;
 use uuid::Uuid;
 
 use crate::Context;
@@ -29,6 +31,9 @@ Example:
   $ chancery serve --listen 127.0.0.1:0 --json
   $ chancery serve --listen 0.0.0.0:443 --tls-cert chain.pem --tls-key key.pem
   $ curl -fsS http://127.0.0.1:7420/readyz";
+
+/// How often the private server is looked after.
+const KEEP_UP_INTERVAL: Duration = Duration::from_secs(2);
 
 /// Connections for requests, and for the loops: a crowd of the one must not starve the other.
 const FOR_REQUESTS: u32 = 12;
@@ -51,6 +56,9 @@ pub(crate) struct Serve {
     /// Where browsers find this host: scheme and name, without a path
     #[arg(long, value_name = "URL", value_parser = public_url)]
     public_url: Option<String>,
+    /// Answer under this host name too, besides localhost, IP addresses and that of --public-url; may be given several times
+    #[arg(long, value_name = "NAME", value_parser = host_name)]
+    allow_host: Vec<String>,
     /// Let people sign in with this provider of OpenID Connect
     #[arg(long, value_name = "URL", requires_all = ["oidc_client_id", "public_url"])]
     oidc_issuer: Option<String>,
@@ -113,6 +121,15 @@ fn public_url(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
+/// A name as the header Host has it, without its port.
+fn host_name(text: &str) -> Result<String, String> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    if text.is_empty() || !text.chars().all(fits) {
+        return Err("expected a host name without a port, such as chancery.example.org".to_owned());
+    }
+    Ok(text.to_owned())
+}
+
 /// What the server is told.
 fn options(args: &Serve) -> Result<Options, Failure> {
     let tls = match (&args.tls_cert, &args.tls_key) {
@@ -132,7 +149,13 @@ fn options(args: &Serve) -> Result<Options, Failure> {
     };
     let oidc = args.oidc_issuer.clone().zip(args.oidc_client_id.clone());
     let oidc = oidc.map(|(issuer, client_id)| Oidc { issuer, client_id, client_secret: secret });
-    Ok(Options { tls, oidc, public_url: args.public_url.clone(), ..Options::default() })
+    Ok(Options {
+        tls,
+        oidc,
+        public_url: args.public_url.clone(),
+        host_names: args.allow_host.clone(),
+        ..Options::default()
+    })
 }
 
 /// `IP:PORT`, or `:PORT` and `localhost:PORT` for this machine alone.
@@ -192,15 +215,39 @@ pub(crate) async fn serve(context: &mut Context, args: &Serve) -> Result<Outcome
     } else {
         out.line(&url)?;
     }
+    let keeper = session.cluster.clone().map(|cluster| tokio::spawn(keep_up(cluster)));
     let served =
         chancery_server::serve(bound, requests.clone(), &loops, &holder, token, stop, options)
             .await;
+    if let Some(keeper) = keeper {
+        keeper.abort();
+    }
     requests.close().await;
     loops.close().await;
     record.remove();
     served.map_err(|error| Failure::Failed(error.to_string()))?;
     context.out.note("ended in good order");
     Ok(Outcome::Done)
+}
+
+/// Starts the private server again when it dies, and keeps its log from growing without end. A server that somebody stopped stays
+/// stopped. Whether it is there is asked every two seconds, so that a server that cannot start is not tried in a tight loop.
+async fn keep_up(cluster: Cluster) {
+    let mut ticks = tokio::time::interval(KEEP_UP_INTERVAL);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        let cluster = cluster.clone();
+        let looked = tokio::task::spawn_blocking(move || (cluster.revive(), cluster.limit_log()));
+        match looked.await {
+            Ok((Ok(Some(started)), _)) => {
+                tracing::warn!(pid = started.pid, "PostgreSQL had died and was started again");
+            }
+            Ok((Err(error), _)) => tracing::error!(%error, "PostgreSQL died and cannot be started"),
+            Ok((Ok(None), Err(error))) => tracing::warn!(%error, "its log cannot be rotated"),
+            Ok((Ok(None), Ok(_))) | Err(_) => {}
+        }
+    }
 }
 
 fn stand_on(unsafe_ground: &[chancery_store::ground::Check]) -> Result<(), Failure> {

@@ -220,3 +220,30 @@ fn a_host_lives_through_a_restart_of_its_database() {
     let told = words.lines().filter(|line| line.contains("trying again")).count();
     assert!((1..=4).contains(&told), "trouble is told, and not over and over:\n{words}");
 }
+
+/// RELIABILITY: a private database that dies under the host is there again without anybody's hand; one that is stopped stays stopped.
+#[test]
+fn a_host_starts_its_database_again_when_it_dies() {
+    let place = Place::with_database();
+    let host = Host::start(&place);
+    until("the host is ready", || host.leads() == Some(LOOPS));
+    let pid = |place: &Place| place.json(&["db", "status"])["pid"].as_i64();
+    let first = pid(&place).expect("it runs");
+    run_it(Command::new("kill").args(["-KILL", &first.to_string()])).ends_with(0);
+    until("the database runs again", || pid(&place).is_some_and(|pid| pid != first));
+    until("the host is ready again", || host.leads() == Some(LOOPS));
+    let words = host.ends_well();
+    assert!(words.contains("had died and was started again"), "{words}");
+
+    let host = Host::start(&place);
+    until("the next host is ready", || host.leads() == Some(LOOPS));
+    place.done(&["db", "stop"]);
+    until("it is away", || host.leads().is_none());
+    let path = place.json(&["db", "status"])["log"].as_str().expect("a path").to_owned();
+    let log = fs::OpenOptions::new().write(true).open(&path).expect("the log");
+    log.set_len(11 << 20).expect("a long log");
+    // The log is looked after in the same pass, so a rotated one proves that a pass went by.
+    until("a pass went by", || fs::exists(format!("{path}.1")).expect("the folder"));
+    assert_eq!(pid(&place), None, "somebody stopped it");
+    host.ends_well();
+}

@@ -15,7 +15,9 @@ use super::postmaster::{self, Data, Holder, Phase, PidFile};
 use super::secrets::{self, Secret};
 use super::{files, initialise, settings, socket, wait};
 
-const LOG_ROTATES_AT: u64 = 10 * 1024 * 1024;
+const MAX_LOG_BYTES: u64 = 10 * 1024 * 1024;
+/// So many older logs are kept.
+const OLD_LOGS: usize = 4;
 /// How long a server that says it is ready may take to answer.
 const FIRST_ANSWER: Duration = Duration::from_secs(5);
 const LOG_LINES_IN_ERRORS: usize = 20;
@@ -198,6 +200,37 @@ impl Cluster {
         Ok(Started { pid, already_running: false, created, recovered })
     }
 
+    /// Starts the server again when it died; `None` when it runs, or was stopped by somebody.
+    ///
+    /// A server that dies leaves its pid file behind, one that is stopped removes it.
+    pub fn revive(&self) -> Result<Option<Started>, Error> {
+        match postmaster::holder(&self.home.data())? {
+            Holder::Remains(_) => self.start().map(Some),
+            Holder::Nobody | Holder::Server(_) => Ok(None),
+        }
+    }
+
+    /// Rotates a log that has grown long, also while the server writes to it: `log` becomes `log.1`, and so on; the oldest goes.
+    pub fn limit_log(&self) -> Result<bool, Error> {
+        let log = self.home.log();
+        if files::size(&log) <= MAX_LOG_BYTES {
+            return Ok(false);
+        }
+        let old = |n: usize| log.with_extension(n.to_string());
+        for n in (1..OLD_LOGS).rev() {
+            if old(n).exists() {
+                fs::rename(old(n), old(n + 1)).doing("rotate", &old(n))?;
+            }
+        }
+        // The server goes on writing at the end of the same file, so it is copied and emptied, not renamed.
+        fs::copy(&log, old(1)).doing("rotate", &log)?;
+        let mut options = OpenOptions::new();
+        options.write(true);
+        let file = files::open_no_link(&mut options, &log).doing("open", &log)?;
+        file.set_len(0).doing("empty", &log)?;
+        Ok(true)
+    }
+
     /// Shuts the server down, rolling back what is under way; `false` when none was running.
     pub fn stop(&self) -> Result<bool, Error> {
         if !self.home.pg().is_dir() {
@@ -317,12 +350,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Rotates a log that has grown long; answers where this start's messages will begin.
+    /// Makes the log ready; answers where this start's messages will begin.
     fn prepare_log(&self) -> Result<u64, Error> {
         let log = self.home.log();
-        if files::size(&log) > LOG_ROTATES_AT {
-            fs::rename(&log, log.with_extension("1")).doing("rotate", &log)?;
-        }
+        self.limit_log()?;
         let mut options = OpenOptions::new();
         options.create(true).append(true).mode(0o600);
         let file = files::open_no_link(&mut options, &log).doing("open", &log)?;

@@ -223,3 +223,26 @@ fn a_long_log_is_rotated_at_start() {
     );
     assert!(place.home().log().metadata().expect("begun anew").len() < 100_000);
 }
+
+/// The log of a server that runs for long is limited as well: it is rotated under its writer, and the oldest of five goes.
+#[test]
+fn a_long_log_is_rotated_while_the_server_writes_to_it() {
+    let place = Place::new();
+    place.start();
+    assert!(!place.cluster.limit_log().expect("looked at"), "a short log stays");
+    let (log, pg) = (place.home().log(), place.home().pg());
+    for n in 1..=6_u64 {
+        let file = OpenOptions::new().write(true).open(&log).expect("the log");
+        file.set_len((10 << 20) + n).expect("a long log");
+        assert!(place.cluster.limit_log().expect("rotated"));
+        // The server still writes to it, from its new beginning on.
+        place.query("do $$ begin raise warning 'written after rotation'; end $$; select 1");
+        let text = fs::read_to_string(&log).expect("the log");
+        assert!(text.contains("written after rotation") && text.len() < 10_000, "{}", text.len());
+    }
+    let sizes: Vec<u64> = (1..=4)
+        .map(|n| pg.join(format!("log.{n}")).metadata().expect("kept").len() - (10 << 20))
+        .collect();
+    assert_eq!(sizes, [6, 5, 4, 3], "the newest first");
+    assert!(!pg.join("log.5").exists());
+}
