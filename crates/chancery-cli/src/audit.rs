@@ -139,6 +139,9 @@ fn text(report: &Report, all: bool) -> String {
     }
     let counts = counts.join(", ");
     let Some(first) = report.mismatches.first() else {
+        if report.rows == 0 && evidence == 0 {
+            return "nothing is recorded yet, so there was nothing to verify".to_owned();
+        }
         return format!("{counts}: everything fits");
     };
     let number = report.mismatches.len();

@@ -30,7 +30,8 @@ pub(crate) fn tidy_title(text: &str) -> String {
             length += 1;
         }
         for c in word.chars() {
-            if length == TITLE_MAX {
+            // A space between two words may be what makes it too long.
+            if length >= TITLE_MAX {
                 title.truncate(title.trim_end().len());
                 title.push('…');
                 return title;
@@ -40,4 +41,27 @@ pub(crate) fn tidy_title(text: &str) -> String {
         }
     }
     title
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// IU-1: a title is at most 160 characters, also where a word ends exactly there.
+    #[test]
+    fn a_long_title_is_shortened_wherever_its_words_end() {
+        for last in 150..=170 {
+            let text = format!("{} {}", "w".repeat(last - 1), "more words ".repeat(20));
+            let title = tidy_title(&text);
+            let length = title.chars().count();
+            assert!(length <= TITLE_MAX + 1, "{last}: {length}");
+            assert!(title.ends_with('…') && !title.ends_with(" …"), "{last}: {title:?}");
+        }
+        let whole = "w".repeat(TITLE_MAX);
+        assert_eq!(
+            tidy_title(&format!("  {whole} \t")),
+            whole,
+            "nothing is missing, so nothing says so"
+        );
+    }
 }

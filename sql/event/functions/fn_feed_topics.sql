@@ -1,5 +1,5 @@
 -- promise: what somebody who wants to listen to these topics listens to, and needs: {position, topics: [{topic, key, permission}]}. Position
---          is the last one there is: what is told from now on comes behind it. A run is named as `run:KIND:ID`.
+--          is the last one there is: what is told from now on comes behind it. A run is named as `run:KIND:ID`, or `run::ID` when only its UUID is known.
 -- callers: chancery_app
 -- refuses with: RS001 no such run, RW001 no such workflow
 create or replace function event.fn_feed_topics(p_topics text[]) returns jsonb
@@ -9,7 +9,6 @@ declare
   v_topic text;
   v_kind text;
   v_id uuid;
-  v_found boolean;
   v_topics jsonb := '[]';
 begin
   foreach v_topic in array p_topics loop
@@ -24,16 +23,19 @@ begin
     else
       v_kind := split_part(v_topic, ':', 2);
       v_id := split_part(v_topic, ':', 3)::uuid;
-      v_found := case v_kind
-        when 'workflow_run' then exists (select from workflow.workflow_run r where r.workflow_run_id = v_id)
-        when 'custom' then exists (select from fsm.run r where r.run_id = v_id)
-        when 'orchestrator_run' then exists (select from orchestrator.run r where r.run_id = v_id)
-        when 'cut_request' then exists (select from cutter_governance.decision_backlog_entry e where e.entry_id = v_id)
-        when 'workflow_change' then exists (select from workflow.workflow_change_requests c where c.change_request_id = v_id)
-        when 'proposal' then exists (select from governance.proposal p where p.proposal_id = v_id)
-        else false end;
-      if not v_found then
-        perform internal.refuse(internal.problem('RS001', jsonb_build_object('run_kind', v_kind, 'run_id', v_id)));
+      select k.kind into v_kind
+        from (values ('workflow_run'), ('custom'), ('orchestrator_run'), ('cut_request'), ('workflow_change'), ('proposal')) k (kind)
+       where v_kind in ('', k.kind)
+         and case k.kind
+               when 'workflow_run' then exists (select from workflow.workflow_run r where r.workflow_run_id = v_id)
+               when 'custom' then exists (select from fsm.run r where r.run_id = v_id)
+               when 'orchestrator_run' then exists (select from orchestrator.run r where r.run_id = v_id)
+               when 'cut_request' then exists (select from cutter_governance.decision_backlog_entry e where e.entry_id = v_id)
+               when 'workflow_change' then exists (select from workflow.workflow_change_requests c where c.change_request_id = v_id)
+               else exists (select from governance.proposal p where p.proposal_id = v_id) end
+       limit 1;
+      if not found then
+        perform internal.refuse(internal.problem('RS001', jsonb_build_object('run_kind', nullif(split_part(v_topic, ':', 2), ''), 'run_id', v_id)));
       end if;
       v_topics := v_topics || jsonb_build_object('topic', v_topic, 'key', 'run:' || v_id, 'permission',
         case v_kind when 'custom' then 'run.read' when 'orchestrator_run' then 'orchestrator.read' when 'cut_request' then 'entry.read'

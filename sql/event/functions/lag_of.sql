@@ -21,10 +21,11 @@ begin
     select r.who, r.whom, r.bucket, r.most, sum(r.n) over (partition by r.who, r.whom order by r.bucket) as upto,
            sum(r.n) over (partition by r.who, r.whom) as total
       from merged r)
+  -- The middle of a bucket may lie above the longest lag in it, which is known exactly.
   select k.who, k.whom, max(k.total)::bigint,
-         event.lag_ms(min(k.bucket) filter (where k.upto >= 0.50 * k.total)),
-         event.lag_ms(min(k.bucket) filter (where k.upto >= 0.95 * k.total)),
-         event.lag_ms(min(k.bucket) filter (where k.upto >= 0.99 * k.total)),
+         least(event.lag_ms(min(k.bucket) filter (where k.upto >= 0.50 * k.total)), max(k.most)),
+         least(event.lag_ms(min(k.bucket) filter (where k.upto >= 0.95 * k.total)), max(k.most)),
+         least(event.lag_ms(min(k.bucket) filter (where k.upto >= 0.99 * k.total)), max(k.most)),
          max(k.most)
     from ranked k
    group by k.who, k.whom

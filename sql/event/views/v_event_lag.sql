@@ -13,11 +13,11 @@ trend as (
          min(r.bucket) filter (where r.upto >= 0.50 * r.total) as p50, min(r.bucket) filter (where r.upto >= 0.95 * r.total) as p95,
          min(r.bucket) filter (where r.upto >= 0.99 * r.total) as p99, max(r.max_ms) as max_ms
     from ranked r group by r.minute, r.producer, r.consumer)
--- As event.lag_ms; a function in a view would be called with the reader's rights.
+-- As event.lag_ms, and as there never above the longest lag; a function in a view would be called with the reader's rights.
 select t.minute, t.producer, t.consumer, t.count,
-       2 * exp(0.008::double precision * t.p50) / (1 + exp(0.008::double precision)) / 1000 as p50_ms,
-       2 * exp(0.008::double precision * t.p95) / (1 + exp(0.008::double precision)) / 1000 as p95_ms,
-       2 * exp(0.008::double precision * t.p99) / (1 + exp(0.008::double precision)) / 1000 as p99_ms,
+       least(2 * exp(0.008::double precision * t.p50) / (1 + exp(0.008::double precision)) / 1000, t.max_ms) as p50_ms,
+       least(2 * exp(0.008::double precision * t.p95) / (1 + exp(0.008::double precision)) / 1000, t.max_ms) as p95_ms,
+       least(2 * exp(0.008::double precision * t.p99) / (1 + exp(0.008::double precision)) / 1000, t.max_ms) as p99_ms,
        t.max_ms,
        (select (c.value #>> '{}')::double precision from config.dot_config c where jsonb_typeof(c.value) = 'number' and c.key in
          ('event_lag.threshold.' || t.producer || '.' || t.consumer || '.p50', 'event_lag.threshold.p50') order by length(c.key) desc limit 1) as p50_threshold_ms,

@@ -14,6 +14,14 @@ fn elsewhere(args: &[&str]) -> Said {
     run_it(command.args(args).env_clear().env("HOME", "/nonexistent"))
 }
 
+/// AUD-1: nothing that fits is not shown as something that does.
+#[test]
+fn an_empty_database_is_not_said_to_fit() {
+    let place = Place::with_database();
+    let said = place.done(&["audit", "verify"]);
+    assert!(!said.stdout.contains("fits"), "{said:?}");
+}
+
 /// AUD-1, CUT-10 and the row `audit` of the CLI.
 #[test]
 fn a_document_is_proven_to_somebody_who_was_not_there() {

@@ -77,6 +77,11 @@ fn what_stands_before_the_first_heading_is_a_preamble() {
 #[test]
 fn metadata_is_no_heading() {
     check("---\ntitle: x\n# y\n---\n# One\n", &[("preamble", "Preamble"), ("one", "One")]);
+    check(
+        "---\rtitle: 1\r---\r# One\r\rText\r\r## Two\r\r```\r# no heading\r```\r",
+        &[("preamble", "Preamble"), ("one", "One"), ("one-two", "Two")],
+    );
+    check("One\r===\r\rText\r\rTwo\r---\rText\r", &[("one", "One"), ("one-two", "Two")]);
     check("+++\r\ntitle = 1\r\n+++\r\n# One\r\n", &[("preamble", "Preamble"), ("one", "One")]);
     // A break, and a heading that is underlined.
     check("---\n\nOne\n---\n", &[("preamble", "Preamble"), ("one", "One")]);

@@ -95,7 +95,7 @@ fn topics(text: &str) -> Result<Vec<String>, Problem> {
 
 fn topic(text: &str) -> Result<String, Problem> {
     let wrong = || {
-        let what = "topics: `run:ID`, `workflow:NAME`, `problems`, `inbox` and `approvals`";
+        let what = "topics: `run:ID` (as other answers show it, or a plain UUID), `workflow:NAME`, `problems`, `inbox` and `approvals`";
         Problem::of(Fault::QueryInvalid, what)
     };
     if matches!(text, "problems" | "inbox" | "approvals") {
@@ -103,6 +103,12 @@ fn topic(text: &str) -> Result<String, Problem> {
     }
     match text.split_once(':').ok_or_else(wrong)? {
         ("workflow", name) if (1..=200).contains(&name.len()) => Ok(text.to_owned()),
+        // A plain UUID is that of a run of any kind; the database knows which.
+        ("run", id) if !id.contains('_') => {
+            let plain = id.len() == 36 && !id.bytes().any(|b| b.is_ascii_uppercase());
+            let id = Uuid::try_parse(id).ok().filter(|_| plain).ok_or_else(wrong)?;
+            Ok(format!("run::{id}"))
+        }
         ("run", id) => {
             let (prefix, digits) = id.split_once('_').ok_or_else(wrong)?;
             // Steps and tasks are told with their run.
@@ -132,13 +138,16 @@ mod tests {
         let kind = |prefix: &str| topic(&format!("run:{prefix}_{id}")).ok();
         let named = Some("run:workflow_run:01234567-89ab-cdef-0123-456789abcdef".to_owned());
         assert_eq!(kind("wfr"), named);
+        let plain = "01234567-89ab-cdef-0123-456789abcdef";
+        assert_eq!(topic(&format!("run:{plain}")).ok(), Some(format!("run::{plain}")));
+        assert!(topic(&format!("run:{}", plain.to_uppercase())).is_err());
         for known in ["run", "orc", "ent", "chg", "prp"] {
             assert!(kind(known).is_some(), "{known}");
         }
         for good in ["problems", "inbox", "approvals", "workflow:a_b"] {
             assert_eq!(topic(good).ok().as_deref(), Some(good));
         }
-        for bad in ["", "run", "run:", "run:wfr_", "Problems", "workflow:", "other:x"] {
+        for bad in ["", "run", "run:", "run:0123", "run:wfr_", "Problems", "workflow:", "other:x"] {
             assert!(topic(bad).is_err(), "{bad}");
         }
         for foreign in ["stp", "tsk", "job", "iss", "apr", "xyz"] {

@@ -62,7 +62,8 @@ async fn everybody_hears_what_they_may() {
     // The first who hears of approvals: the first question is answered with a word that something may have changed.
     let mut approvals = listen("approvals", &watcher).await;
     let mut seen_by_watcher = listen(&here, &watcher).await;
-    let mut seen_by_checker = listen(&here, &checker).await;
+    // By its plain UUID, as a log or a command prints it; the database knows what it is.
+    let mut seen_by_checker = listen(&format!("run:{}", run.run), &checker).await;
     let mut of_workflow = listen("workflow:everything", &checker).await;
     let mut problems = listen("problems", &checker).await;
     let mut inbox = listen("inbox", &writer).await;
@@ -147,6 +148,8 @@ async fn everybody_hears_what_they_may() {
     assert_eq!(refused(&served, &missing, &writer, 404).await["code"], "RS001");
     let foreign = format!("?topics=run:orc_{}", run.run.simple());
     assert_eq!(refused(&served, &foreign, &writer, 404).await["code"], "RS001");
+    let nowhere = format!("?topics=run:{}", Uuid::now_v7());
+    assert_eq!(refused(&served, &nowhere, &writer, 404).await["code"], "RS001");
     assert_eq!(refused(&served, "?topics=workflow:none", &writer, 404).await["code"], "RW001");
     for bad in [
         "",

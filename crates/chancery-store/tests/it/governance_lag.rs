@@ -173,6 +173,9 @@ async fn percentiles_agree_with_an_exact_computation() {
             check_close(&format!("{pair} p95"), lag.p95_ms, exact(sorted, 0.95));
             check_close(&format!("{pair} p99"), lag.p99_ms, exact(sorted, 0.99));
             check_close(&format!("{pair} max"), lag.max_ms, exact(sorted, 1.0));
+            for part in [lag.p50_ms, lag.p95_ms, lag.p99_ms] {
+                assert!(part <= lag.max_ms, "{pair}: {part} of at most {}", lag.max_ms);
+            }
         }
         assert_eq!(lags.len(), expected.len(), "{when}");
     };
