@@ -66,7 +66,7 @@ impl Hand {
                 })
                 .to_string();
                 let request = format!(
-                    "POST /v1/runs/run_{}/moves HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+                    "POST /v1/runs/run_{}/moves HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
                      Idempotency-Key: {key}\r\nContent-Length: {}\r\n\r\n{body}",
                     run.simple(),
                     body.len()

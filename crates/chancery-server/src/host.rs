@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{DefaultPredicate, Predicate, SizeAbove};
 
-use crate::api::{self, Limits};
+use crate::api::{self, Guesses, Limits};
 use crate::body::MOST_BYTES;
 use crate::feed::Hub;
 use crate::listen::listen;
@@ -27,7 +27,7 @@ use crate::oidc::Provider;
 use crate::options::Options;
 use crate::problem::{Fault, Problem};
 use crate::waiting::WaitingRoom;
-use crate::{asking, health, observe, ui};
+use crate::{asking, health, observe, request_head, ui};
 
 /// An end in good order takes no longer: requests under way, passes, leases.
 const LONGEST_END: Duration = Duration::from_secs(9);
@@ -57,6 +57,7 @@ struct Inner {
     feed: Arc<Hub>,
     requests: Requests,
     sign_ins: Limits,
+    guesses: Guesses,
     provider: Option<Provider>,
     options: Options,
 }
@@ -101,6 +102,7 @@ impl Host {
             feed: Arc::default(),
             requests: Requests::default(),
             sign_ins,
+            guesses: Guesses::default(),
             provider,
             options,
         }))
@@ -137,6 +139,11 @@ impl Host {
     /// How often one address may try to sign in.
     pub(crate) fn sign_ins(&self) -> &Limits {
         &self.0.sign_ins
+    }
+
+    /// How many unknown credentials one address may show.
+    pub(crate) fn guesses(&self) -> &Guesses {
+        &self.0.guesses
     }
 
     /// Who else may say who somebody is.
@@ -199,6 +206,7 @@ pub fn router(host: Host) -> Router {
         })
         .layer(DefaultBodyLimit::max(MOST_BYTES))
         .layer(CompressionLayer::new().compress_when(worth_it()))
+        .layer(middleware::from_fn_with_state(host.clone(), request_head::check))
         .layer(middleware::from_fn_with_state(host.clone(), asking::ask))
         .layer(middleware::from_fn_with_state(host.clone(), observe::observe))
         .with_state(host)

@@ -13,6 +13,7 @@ mod oidc;
 mod options;
 mod patience;
 mod problem;
+mod request_head;
 pub mod telemetry;
 mod ui;
 mod waiting;

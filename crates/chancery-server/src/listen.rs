@@ -19,9 +19,8 @@ use tower::ServiceExt as _;
 
 use crate::options::{Options, Patience};
 use crate::patience::{self, PatientStream};
+use crate::request_head::MAX_HEAD_BYTES;
 
-/// No head of a request is larger.
-const MOST_HEAD_BYTES: usize = 64 * 1024;
 /// When no connection can be taken, such as without a free file.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -88,7 +87,8 @@ impl Connection {
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(self.patience.head)
-            .max_buf_size(MOST_HEAD_BYTES)
+            // Where this ends depends on how the bytes arrive; the exact limit is `request_head`'s.
+            .max_buf_size(2 * MAX_HEAD_BYTES)
             .serve_connection(TokioIo::new(stream), TowerToHyperService::new(service));
         if let Err(error) = watcher.watch(connection).await {
             tracing::debug!(%error, "a connection ended early");

@@ -19,6 +19,8 @@ pub struct Options {
     pub tls: Option<Tls>,
     /// Where browsers find it, without a slash at the end: needed for a provider, and where something else speaks TLS for it.
     pub public_url: Option<String>,
+    /// Further host names that requests may name; see `--allow-host`.
+    pub host_names: Vec<String>,
     /// Who else may say who somebody is.
     pub oidc: Option<Oidc>,
     /// So many requests of one principal in a minute; `api.requests_per_minute` when it is left out.
@@ -29,6 +31,13 @@ pub struct Options {
 }
 
 impl Options {
+    /// The host names that the operator gave, without ports.
+    pub(crate) fn known_hosts(&self) -> impl Iterator<Item = &str> {
+        let public = self.public_url.as_deref().and_then(|url| url.split_once("://"));
+        let public = public.map(|(_, place)| place.split(['/', ':']).next().unwrap_or_default());
+        self.host_names.iter().map(String::as_str).chain(public)
+    }
+
     /// Whether browsers come by TLS: then their cookies never go another way.
     pub(crate) fn is_tls(&self) -> bool {
         self.tls.is_some()

@@ -14,6 +14,8 @@ use crate::asking;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     Unauthorized,
+    HostUnknown,
+    HeadTooLarge,
     NotFound,
     MethodNotAllowed,
     BodyMalformed,
@@ -42,6 +44,8 @@ impl Fault {
     /// Every fault; `docs/reference/http-api.md` describes each.
     pub const ALL: &[Self] = &[
         Self::Unauthorized,
+        Self::HostUnknown,
+        Self::HeadTooLarge,
         Self::NotFound,
         Self::MethodNotAllowed,
         Self::BodyMalformed,
@@ -82,6 +86,16 @@ impl Fault {
                 "unauthorized",
                 StatusCode::UNAUTHORIZED,
                 "The request shows no token, or not ours.",
+            ),
+            Self::HostUnknown => (
+                "host_unknown",
+                StatusCode::MISDIRECTED_REQUEST,
+                "This server does not answer under this host name.",
+            ),
+            Self::HeadTooLarge => (
+                "head_too_large",
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                "The head of the request is too large.",
             ),
             Self::NotFound => ("not_found", StatusCode::NOT_FOUND, "There is nothing here."),
             Self::MethodNotAllowed => (

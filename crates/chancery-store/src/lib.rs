@@ -1,5 +1,19 @@
 #![doc = include_str!("../README.md")]
 
+/// A reading function, asked with the permissions of the credential: `identity.permits` goes by them and by those of the principal. They
+/// hold for this one statement; a CASE looks at its condition first.
+macro_rules! limited {
+    ($last:literal, $call:literal) => {
+        concat!(
+            "select case when set_config('chancery.permissions', ",
+            $last,
+            ", true) is not null then ",
+            $call,
+            " end"
+        )
+    };
+}
+
 pub mod access;
 pub mod agent;
 pub mod approval;

@@ -2,6 +2,7 @@
 
 use std::process::Command;
 use std::str::FromStr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use sqlx::ConnectOptions as _;
@@ -206,6 +207,9 @@ fn percent_decoded(text: &str) -> String {
 #[derive(Clone)]
 pub struct Store {
     pub(crate) pool: PgPool,
+    /// What the credential of a request is limited to, as `identity.permits` reads it: names with commas between them, or nothing at all
+    /// for everything that the principal may.
+    permissions: Arc<str>,
 }
 
 impl std::fmt::Debug for Store {
@@ -229,7 +233,7 @@ impl Store {
     /// # Errors
     /// When a password file cannot be used.
     pub fn with_connections(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
-        Ok(Self { pool: pool(connections).connect_lazy_with(target.options(role)?) })
+        Ok(Self::of(pool(connections).connect_lazy_with(target.options(role)?)))
     }
 
     /// As [`Store::with_connections`], for callers that repeat what failed: a connection is not asked whether it still lives before
@@ -239,7 +243,7 @@ impl Store {
     /// When a password file cannot be used.
     pub fn for_repeaters(target: &Target, role: Role, connections: u32) -> Result<Self, Error> {
         let pool = pool(connections).test_before_acquire(false);
-        Ok(Self { pool: pool.connect_lazy_with(target.options(role)?) })
+        Ok(Self::of(pool.connect_lazy_with(target.options(role)?)))
     }
 
     /// One connection, in a transaction that ends with [`Store::commit`] or [`Store::roll_back`]: several doors, all or nothing.
@@ -267,6 +271,25 @@ impl Store {
     pub async fn roll_back(self) {
         // A connection that is closed inside a transaction takes it along.
         self.pool.close().await;
+    }
+
+    fn of(pool: PgPool) -> Self {
+        Self { pool, permissions: Arc::from("") }
+    }
+
+    /// The same way in, for readers that see no more than these permissions let them see, whatever their principal may besides: a token
+    /// that was given a part of them sees that part, also where one answer embeds another.
+    #[must_use]
+    pub fn limited_to(&self, permissions: &[String]) -> Self {
+        // No permission has this name, so an empty list permits nothing.
+        let permissions =
+            if permissions.is_empty() { "-".to_owned() } else { permissions.join(",") };
+        Self { pool: self.pool.clone(), permissions: permissions.into() }
+    }
+
+    /// For the last parameter of `limited!`.
+    pub(crate) fn limit(&self) -> &str {
+        &self.permissions
     }
 
     /// Closes the connections.

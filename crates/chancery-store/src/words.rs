@@ -18,12 +18,13 @@ impl Store {
         run: Option<Uuid>,
         limit: i32,
     ) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select governance.fn_search($1, $2, $3, $4, $5)")
+        Ok(sqlx::query_scalar(limited!("$6", "governance.fn_search($1, $2, $3, $4, $5)"))
             .bind(reader)
             .bind(query)
             .bind(kinds)
             .bind(run)
             .bind(limit)
+            .bind(self.limit())
             .fetch_one(&self.pool)
             .await?)
     }
@@ -47,11 +48,12 @@ impl Store {
         subject: Option<&str>,
         locale: &str,
     ) -> Result<Option<Value>, Error> {
-        Ok(sqlx::query_scalar("select governance.fn_headline($1, $2, $3, $4)")
+        Ok(sqlx::query_scalar(limited!("$5", "governance.fn_headline($1, $2, $3, $4)"))
             .bind(reader)
             .bind(page)
             .bind(subject)
             .bind(locale)
+            .bind(self.limit())
             .fetch_one(&self.pool)
             .await?)
     }

@@ -1,9 +1,12 @@
 //! Who asks: a token in the header, or the cookie of a browser. The database says whose it is, with every request.
 
+use std::net::IpAddr;
+
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE};
 use chancery_api::Method;
 use chancery_engine::loops::SERVICE;
+use chancery_model::refusal::Code;
 use chancery_store::access::Bearer;
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
@@ -23,6 +26,7 @@ pub(crate) async fn bearer(
     host: &Host,
     method: Method,
     headers: &HeaderMap,
+    peer: Option<IpAddr>,
 ) -> Result<Bearer, Problem> {
     let mut shown = headers.get_all(AUTHORIZATION).iter();
     match (shown.next(), shown.next()) {
@@ -36,21 +40,38 @@ pub(crate) async fn bearer(
             if bool::from(token.ct_eq(host.token().as_bytes())) {
                 return Ok(local());
             }
-            Ok(host.store().fn_bearer("token", &Sha256::digest(token).into()).await?)
+            look_up(host, "token", token, peer).await
         }
         (Some(_), Some(_)) => Err(nobody()),
         (None, _) => {
             let Some(cookie) = cookie(headers, COOKIE_NAME) else { return Err(nobody()) };
-            let bearer = host
-                .store()
-                .fn_bearer("session", &Sha256::digest(cookie.as_bytes()).into())
-                .await?;
+            let bearer = look_up(host, "session", cookie.as_bytes(), peer).await?;
             if method != Method::Get && !shows_csrf(headers, &bearer) {
                 return Err(Problem::of(Fault::CsrfMissing, "send the header Chancery-Csrf"));
             }
             Ok(bearer)
         }
     }
+}
+
+/// Whose a credential is, as the database says.
+async fn look_up(
+    host: &Host,
+    how: &str,
+    secret: &[u8],
+    peer: Option<IpAddr>,
+) -> Result<Bearer, Problem> {
+    let digest = Sha256::digest(secret).into();
+    host.guesses().admit(peer, &digest)?;
+    let found = host.store().fn_bearer(how, &digest).await;
+    match &found {
+        Ok(_) => host.guesses().was_known(digest),
+        Err(error) if error.refusal().is_some_and(|refusal| refusal.code == Code::RI041) => {
+            host.guesses().was_unknown(peer);
+        }
+        Err(_) => {}
+    }
+    Ok(found?)
 }
 
 fn nobody() -> Problem {

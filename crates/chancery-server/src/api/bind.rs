@@ -130,10 +130,11 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
         return Err(Problem::of(Fault::Stopping, "ask another one, or again"));
     }
     let (mut parts, body) = request.into_parts();
+    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let bearer = match route.access {
         Access::Open => None,
         Access::Permission(permission) => {
-            let bearer = bearer(&host, route.method, &parts.headers).await?;
+            let bearer = bearer(&host, route.method, &parts.headers, peer).await?;
             asking::is(&bearer.principal);
             host.limits().admit(&bearer.principal)?;
             if !bearer.may(permission) {
@@ -157,14 +158,17 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
     let key = if route.writes { Some(idempotency_key(&parts.headers)?) } else { None };
     let query = query(parts.uri.query().unwrap_or_default())?;
     let headers = parts.headers.clone();
-    let peer = parts.extensions.get::<ConnectInfo<SocketAddr>>().map(|peer| peer.0.ip());
     let body = if route.body.is_none() || route.method == Method::Delete {
         serde_json::from_value(json!({})).map_err(|_| no_body())?
     } else {
         let Asked(body) = Asked::from_request(Request::from_parts(parts, body), &host).await?;
         body
     };
-    Ok(Call { host, bearer, path, query, body, key, headers, peer })
+    let store = match &bearer {
+        Some(bearer) => host.store().limited_to(&bearer.permissions),
+        None => host.store().clone(),
+    };
+    Ok(Call { host, store, bearer, path, query, body, key, headers, peer })
 }
 
 fn no_body() -> Problem {

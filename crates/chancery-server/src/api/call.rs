@@ -24,6 +24,8 @@ const SIGNING_TIME: i64 = 15 * 60 * 1_000_000;
 /// A request that was let in, in parts.
 pub(crate) struct Call<Q, B> {
     pub(crate) host: Host,
+    /// Reads with the permissions of the credential, which may be fewer than those of its principal.
+    pub(crate) store: Store,
     /// Nobody, on open routes.
     pub(crate) bearer: Option<Bearer>,
     pub(crate) path: BTreeMap<String, String>,
@@ -63,7 +65,7 @@ impl<A> Answered<A> {
 
 impl<Q, B> Call<Q, B> {
     pub(crate) fn store(&self) -> &Store {
-        self.host.store()
+        &self.store
     }
 
     /// Who asks; routes that ask for a permission always have one.

@@ -31,6 +31,14 @@ impl Limits {
         })
     }
 
+    /// Whether the next one of these would be one too many; counts nothing.
+    pub(crate) fn is_used_up(&self, who: &str) -> bool {
+        let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts
+            .get(who)
+            .is_some_and(|(since, count)| since.elapsed() < MINUTE && *count >= self.a_minute)
+    }
+
     fn admit_at(&self, who: &str, now: Instant) -> Result<(), Duration> {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
         if counts.len() > MANY {

@@ -12,6 +12,7 @@ mod documents;
 mod entries;
 mod events;
 mod governance;
+mod guesses;
 mod headlines;
 mod kb;
 mod leases;
@@ -38,6 +39,7 @@ use crate::host::Host;
 pub(crate) use bearer::cookie;
 pub(crate) use bind::Routes;
 pub(crate) use call::{Answered, Call};
+pub(crate) use guesses::Guesses;
 pub(crate) use limits::Limits;
 
 /// Every route of the API.

@@ -112,6 +112,8 @@ pub(crate) fn claims(token: &str, jwks: &Jwks, expected: Expected<'_>) -> Result
         ),
         (claims.nonce.as_deref() != Some(expected.nonce), "the token is of another sign-in"),
         (!(1..=255).contains(&claims.sub.len()), "the token does not say who it is"),
+        // PostgreSQL could not keep it, and would answer with a fault of ours.
+        (claims.sub.contains(char::is_control), "the token's subject has a control character"),
     ];
     match wrong.into_iter().find(|(wrong, _)| *wrong) {
         Some((_, why)) => Err(Unfit::For(why)),

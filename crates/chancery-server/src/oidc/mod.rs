@@ -34,8 +34,14 @@ const LONGEST: i64 = 10 * 60;
 const PATIENCE: Duration = Duration::from_secs(10);
 /// What a provider says about itself is good for so long.
 const FRESH: Duration = Duration::from_secs(60 * 60);
+/// It is used for so long when the provider cannot be asked again.
+const MAX_AGE: Duration = Duration::from_secs(24 * 60 * 60);
 /// New keys are looked for no more often.
 const SELDOM: Duration = Duration::from_secs(60);
+/// A sign-in does not wait longer for what the provider says about itself.
+const SIGN_IN_WAIT: Duration = Duration::from_secs(3);
+/// After a failure the provider is not asked again for so long.
+const RETRY_DELAY: Duration = Duration::from_secs(5);
 const MOST_BYTES: u64 = 1024 * 1024;
 
 /// A provider, and what is known of it.
@@ -44,7 +50,7 @@ pub(crate) struct Provider {
     redirect_uri: String,
     agent: ureq::Agent,
     key: hmac::Key,
-    known: Mutex<Option<(Instant, Arc<Known>)>>,
+    discovery: Arc<Discovery>,
     /// States that came back, until they would be too old anyway.
     used: Mutex<HashMap<String, Instant>>,
 }
@@ -53,6 +59,15 @@ impl fmt::Debug for Provider {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Provider").field("issuer", &self.options.issuer).finish_non_exhaustive()
     }
+}
+
+/// What the provider says about itself, asked for by one request at a time.
+struct Discovery {
+    issuer: String,
+    agent: ureq::Agent,
+    known: Mutex<Option<(Instant, Arc<Known>)>>,
+    /// Held while the provider is asked; the time of the last failure.
+    asking: tokio::sync::Mutex<Option<Instant>>,
 }
 
 #[derive(Debug)]
@@ -149,19 +164,25 @@ impl Provider {
             .build()
             .new_agent();
         let key = Sha256::digest(format!("chancery state of a sign-in\n{secret}"));
+        let discovery = Discovery {
+            issuer: options.issuer.clone(),
+            agent: agent.clone(),
+            known: Mutex::default(),
+            asking: tokio::sync::Mutex::default(),
+        };
         Self {
             redirect_uri: format!("{}{CALLBACK}", public_url.trim_end_matches('/')),
             options,
             agent,
             key: hmac::Key::new(hmac::HMAC_SHA256, &key),
-            known: Mutex::default(),
+            discovery: Arc::new(discovery),
             used: Mutex::default(),
         }
     }
 
     /// The way to the provider.
     pub(crate) async fn start(&self) -> Result<Start, Problem> {
-        let known = self.known(FRESH).await?;
+        let known = self.discovery.known(FRESH).await?;
         let underway = Underway {
             state: random(),
             nonce: random(),
@@ -216,7 +237,7 @@ impl Provider {
             return Err(unfit("the provider signed nobody in"));
         }
         let code = came.code.ok_or_else(|| unfit("the answer has no code"))?;
-        let known = self.known(FRESH).await?;
+        let known = self.discovery.known(FRESH).await?;
         let token = self.exchange(&known.discovered, code, &underway.verifier).await?;
         let expected = jwt::Expected {
             issuer: &self.options.issuer,
@@ -227,7 +248,7 @@ impl Provider {
         let mut claims = jwt::claims(&token, &known.jwks, expected);
         if claims.as_ref().err() == Some(&jwt::Unfit::KeyUnknown) {
             // Providers change their keys.
-            let known = self.known(SELDOM).await?;
+            let known = self.discovery.refreshed(SELDOM).await?;
             claims = jwt::claims(&token, &known.jwks, expected);
         }
         let claims = claims.map_err(|why| unfit(why.why()))?;
@@ -248,48 +269,6 @@ impl Provider {
         let longest = Duration::from_secs(LONGEST.unsigned_abs() + 60);
         used.retain(|_, at| at.elapsed() < longest);
         used.insert(state.to_owned(), Instant::now()).is_none()
-    }
-
-    /// What the provider says about itself, not older than this.
-    async fn known(&self, age: Duration) -> Result<Arc<Known>, Problem> {
-        {
-            let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Some((at, known)) = &*known
-                && at.elapsed() < age
-            {
-                return Ok(Arc::clone(known));
-            }
-        }
-        let issuer = &self.options.issuer;
-        let place = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
-        let discovered: Discovered = self.get(place).await?;
-        if discovered.issuer != *issuer {
-            return Err(away("the provider calls itself otherwise"));
-        }
-        let endpoints =
-            [&discovered.authorization_endpoint, &discovered.token_endpoint, &discovered.jwks_uri];
-        if !endpoints.iter().all(|url| is_safe(url)) {
-            return Err(away("the provider names addresses without TLS"));
-        }
-        let jwks = self.get(discovered.jwks_uri.clone()).await?;
-        let found = Arc::new(Known { discovered, jwks });
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        *known = Some((Instant::now(), Arc::clone(&found)));
-        Ok(found)
-    }
-
-    async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, Problem> {
-        if !is_safe(&url) {
-            return Err(away("the provider is asked over TLS only"));
-        }
-        let agent = self.agent.clone();
-        let (status, body) = ask(move || agent.get(url).call()).await?;
-        match status {
-            200 => {
-                serde_json::from_slice(&body).map_err(|_| away("the provider answers otherwise"))
-            }
-            _ => Err(away("the provider does not answer")),
-        }
     }
 
     /// The token for a code.
@@ -339,6 +318,82 @@ impl Provider {
         let tokens: Tokens = serde_json::from_slice(&body)
             .map_err(|_| unfit("the provider gives no token of identity"))?;
         Ok(tokens.id_token)
+    }
+}
+
+impl Discovery {
+    /// What the provider says about itself: as it was said within this time, or before that while it is being asked again.
+    async fn known(self: &Arc<Self>, age: Duration) -> Result<Arc<Known>, Problem> {
+        if let Some(known) = self.within(age) {
+            return Ok(known);
+        }
+        if let Some(known) = self.within(MAX_AGE) {
+            tokio::spawn(Arc::clone(self).ask_once(age));
+            return Ok(known);
+        }
+        self.refreshed(age).await
+    }
+
+    /// As it was said within this time. The question goes on when this sign-in no longer waits, so that a later one has the answer.
+    async fn refreshed(self: &Arc<Self>, age: Duration) -> Result<Arc<Known>, Problem> {
+        let asked = tokio::spawn(Arc::clone(self).ask_once(age));
+        match tokio::time::timeout(SIGN_IN_WAIT, asked).await {
+            Ok(Ok(answer)) => answer,
+            Ok(Err(_)) => Err(away("the provider can't be asked")),
+            Err(_) => Err(away("the provider does not answer in time")),
+        }
+    }
+
+    async fn ask_once(self: Arc<Self>, age: Duration) -> Result<Arc<Known>, Problem> {
+        let mut failed_at = self.asking.lock().await;
+        // Somebody else asked meanwhile.
+        if let Some(known) = self.within(age) {
+            return Ok(known);
+        }
+        if failed_at.is_some_and(|at| at.elapsed() < RETRY_DELAY) {
+            return Err(away("the provider could not be asked a moment ago"));
+        }
+        let answer = self.ask().await;
+        *failed_at = answer.is_err().then(Instant::now);
+        let known = Arc::new(answer?);
+        let mut slot = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        *slot = Some((Instant::now(), Arc::clone(&known)));
+        Ok(known)
+    }
+
+    fn within(&self, age: Duration) -> Option<Arc<Known>> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.as_ref().filter(|(at, _)| at.elapsed() < age).map(|(_, known)| Arc::clone(known))
+    }
+
+    async fn ask(&self) -> Result<Known, Problem> {
+        let issuer = &self.issuer;
+        let place = format!("{}/.well-known/openid-configuration", issuer.trim_end_matches('/'));
+        let discovered: Discovered = self.get(place).await?;
+        if discovered.issuer != *issuer {
+            return Err(away("the provider calls itself otherwise"));
+        }
+        let endpoints =
+            [&discovered.authorization_endpoint, &discovered.token_endpoint, &discovered.jwks_uri];
+        if !endpoints.iter().all(|url| is_safe(url)) {
+            return Err(away("the provider names addresses without TLS"));
+        }
+        let jwks = self.get(discovered.jwks_uri.clone()).await?;
+        Ok(Known { discovered, jwks })
+    }
+
+    async fn get<T: DeserializeOwned>(&self, url: String) -> Result<T, Problem> {
+        if !is_safe(&url) {
+            return Err(away("the provider is asked over TLS only"));
+        }
+        let agent = self.agent.clone();
+        let (status, body) = ask(move || agent.get(url).call()).await?;
+        match status {
+            200 => {
+                serde_json::from_slice(&body).map_err(|_| away("the provider answers otherwise"))
+            }
+            _ => Err(away("the provider does not answer")),
+        }
     }
 }
 

@@ -1,5 +1,8 @@
 //! SEC-2: signing in, sessions, tokens, passwords and keys, as a browser and a program meet them.
 
+use std::net::SocketAddr;
+
+use axum::extract::ConnectInfo;
 use axum::http::Request;
 use chancery_server::Options;
 use serde_json::{Value, json};
@@ -92,6 +95,26 @@ async fn one_principal_does_not_use_up_the_others_share() {
     let wait = web.get(amy.request("GET", "/v1/me")).await.says(429, "too_many_requests");
     assert!(wait.headers.contains_key("retry-after"), "{wait:?}");
     web.get(by_token("GET", "/v1/me", &bob)).await.is(200);
+}
+
+/// SEC-2: unknown tokens of one address are looked up so often in a minute, and no more; others at that address go on working.
+#[tokio::test]
+async fn who_guesses_tokens_is_refused_before_the_database_is_asked() {
+    let web = Web::new().await;
+    web.person("amy", &["reviewer"]).await;
+    let amy = web.whole_token("amy").await;
+    let from = |last: u8, token: &str| {
+        let peer = SocketAddr::from(([10, 0, 0, last], 40_000));
+        by_token("GET", "/v1/me", token).extension(ConnectInfo(peer))
+    };
+    web.get(from(1, &amy)).await.is(200);
+    for n in 0..60 {
+        web.get(from(1, &format!("chy_{n}"))).await.says(401, "credential_unknown");
+    }
+    let wait = web.get(from(1, "chy_60")).await.says(429, "too_many_requests");
+    assert!(wait.headers.contains_key("retry-after"), "{wait:?}");
+    web.get(from(2, "chy_60")).await.says(401, "credential_unknown");
+    web.get(from(1, &amy)).await.is(200);
 }
 
 /// SEC-2: a person changes their own password with the old one; every session ends.

@@ -114,7 +114,7 @@ impl Ear {
         let mut stream = socket.connect(address).await.ok()?;
         let after = after.map_or_else(String::new, |n| format!("Last-Event-ID: {n}\r\n"));
         let request = format!(
-            "GET {path} HTTP/1.1\r\nHost: here\r\nAuthorization: Bearer {token}\r\n{after}\r\n"
+            "GET {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{after}\r\n"
         );
         stream.write_all(request.as_bytes()).await.ok()?;
         let mut stream = BufReader::new(stream);

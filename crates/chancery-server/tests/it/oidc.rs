@@ -1,7 +1,9 @@
 //! SEC-2: signing in with a provider of OpenID Connect that this test plays, honest and lying.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::extract::State;
@@ -292,7 +294,7 @@ async fn a_token_with_anything_wrong_is_refused() {
     let world = World::new().await;
     world.link().await;
     let now = Timestamp::now().as_second();
-    let lies: [(&str, Lie); 21] = [
+    let lies: [(&str, Lie); 23] = [
         ("another nonce", Box::new(|said| said["claims"]["nonce"] = "x".into())),
         ("no nonce", Box::new(|said| said["claims"]["nonce"] = Value::Null)),
         ("another audience", Box::new(|said| said["claims"]["aud"] = "other".into())),
@@ -311,6 +313,8 @@ async fn a_token_with_anything_wrong_is_refused() {
         ("nobody", Box::new(|said| said["claims"]["sub"] = "".into())),
         ("no subject", Box::new(|said| said["claims"]["sub"] = Value::Null)),
         ("a long subject", Box::new(|said| said["claims"]["sub"] = "s".repeat(256).into())),
+        ("a subject with U+0000", Box::new(|said| said["claims"]["sub"] = "2482\089".into())),
+        ("a subject with a line feed", Box::new(|said| said["claims"]["sub"] = "2482\n89".into())),
         ("forged", Box::new(|said| said["forged"] = true.into())),
         ("unsigned", Box::new(|said| said["unsigned"] = true.into())),
         ("a shared secret", Box::new(|said| said["header"]["alg"] = "HS256".into())),
@@ -350,4 +354,35 @@ async fn without_the_provider_nobody_is_signed_in() {
     for path in ["/v1/session/oidc", "/v1/session/oidc/callback?code=a&state=b"] {
         web.get(Request::get(path)).await.says(404, "not_found");
     }
+}
+
+/// SEC-2: a provider that takes connections and says nothing is asked by one request at a time, and no sign-in waits until it gives up.
+#[tokio::test]
+async fn a_provider_that_hangs_does_not_hold_sign_ins() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a place");
+    let issuer = format!("http://{}", listener.local_addr().expect("an address"));
+    let connections = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&connections);
+    tokio::spawn(async move {
+        let mut held = Vec::new();
+        while let Ok((stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::SeqCst);
+            held.push(stream);
+        }
+    });
+    let oidc = Oidc { issuer, client_id: CLIENT.to_owned(), client_secret: None };
+    let options = Options {
+        public_url: Some("http://127.0.0.1:7420".to_owned()),
+        oidc: Some(oidc),
+        ..Options::default()
+    };
+    let web = Web::with(options).await;
+    let begun = Instant::now();
+    let sign_in = || async {
+        web.get(Request::get("/v1/session/oidc")).await.says(503, "provider_away");
+    };
+    tokio::join!(sign_in(), sign_in(), sign_in(), sign_in(), sign_in());
+    let waited = begun.elapsed();
+    assert!(waited < Duration::from_secs(8), "the provider's own time-out is 10 s: {waited:?}");
+    assert_eq!(connections.load(Ordering::SeqCst), 1, "one question at a time");
 }

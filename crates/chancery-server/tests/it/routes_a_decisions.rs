@@ -20,6 +20,39 @@ fn plain(id: &str) -> Uuid {
     Uuid::parse_str(digits).expect("an id")
 }
 
+/// SEC-2: what an answer embeds needs the permission that its own route needs, of the token and not of its principal alone.
+#[tokio::test]
+async fn a_token_sees_in_every_answer_what_it_may_see_by_itself() {
+    let scene = Scene::new().await;
+    let ann = Person::new(&scene, "ann", &["pic_human"]).await;
+    let sofia = Person::new(&scene, "sofia", &["sovereign"]).await;
+    let (asked, _) = ann.signed("/v1/approvals", "a1", &new_request("thing-1")).await;
+    asked.is(201);
+    let waiting = async |person: &Person<'_>| {
+        let inbox = person.get("/v1/inbox").await;
+        let inbox = inbox.is(200);
+        (inbox.body["waiting_count"].clone(), inbox.body["not_mine_count"].clone())
+    };
+    assert_eq!(waiting(&sofia).await, (json!(1), json!(0)));
+    let reads = sofia.limited("sofia", &["self.read"]).await;
+    assert_eq!(waiting(&reads).await, (json!(0), json!(0)), "approvals are not for this token");
+    // It may read them and not vote: it sees that the request is there, and that it is not its to decide.
+    let watches = sofia.limited("sofia", &["self.read", "approval.read"]).await;
+    assert_eq!(waiting(&watches).await, (json!(0), json!(1)));
+    // The limit is that of one request, not of the connection.
+    assert_eq!(waiting(&sofia).await, (json!(1), json!(0)));
+
+    let problems = async |person: &Person<'_>| {
+        let answer = person.get("/v1/problems").await;
+        let categories = answer.is(200).body["categories"].as_array().cloned().unwrap_or_default();
+        categories.iter().filter(|category| category["hidden"] == false).count()
+    };
+    let all = problems(&sofia).await;
+    let some = sofia.limited("sofia", &["problems.read", "problems.overdue_step"]).await;
+    assert!(all > 1, "{all}");
+    assert_eq!(problems(&some).await, 1);
+}
+
 /// APR-1: asked, shown, voted on and used up. What the vote would refuse stands in the actions, word for word, and nobody is asked to
 /// sign it.
 #[tokio::test]

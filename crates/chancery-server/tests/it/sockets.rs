@@ -59,7 +59,7 @@ impl Server {
         let begun = Instant::now();
         let said = exchange(
             self.connect().await,
-            "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n",
         )
         .await;
         assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
@@ -96,7 +96,9 @@ fn hasty() -> Options {
 }
 
 fn sign_in(more: &str) -> String {
-    format!("POST /v1/session HTTP/1.1\r\nhost: h\r\ncontent-type: application/json\r\n{more}\r\n")
+    format!(
+        "POST /v1/session HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{more}\r\n"
+    )
 }
 
 /// RELIABILITY S10: a head or a body that drips is cut off in time, and others are served meanwhile.
@@ -105,7 +107,7 @@ async fn a_slow_client_is_cut_off_while_others_are_served() {
     let server = Server::start(hasty()).await;
     let (mut silent, mut head, mut body) =
         (server.connect().await, server.connect().await, server.connect().await);
-    head.write_all(b"GET /healthz HTTP/1.1\r\nhost: h\r\nx-a: ").await.expect("sent");
+    head.write_all(b"GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-a: ").await.expect("sent");
     body.write_all(sign_in("content-length: 1000\r\n").as_bytes()).await.expect("sent");
     let drip = async |stream: &mut TcpStream| {
         let (mut from, mut to) = stream.split();
@@ -128,6 +130,62 @@ async fn a_slow_client_is_cut_off_while_others_are_served() {
     assert!(begun.elapsed() < SOON, "{:?}", begun.elapsed());
     assert!(head.is_empty() || head.starts_with("HTTP/1.1 408 "), "{head}");
     assert!(body.starts_with("HTTP/1.1 408 ") && body.contains("body_too_slow"), "{body}");
+    server.end().await;
+}
+
+/// RELIABILITY S10: the head of a request has the limits that the documentation says, to the byte.
+#[tokio::test]
+async fn a_head_that_is_too_large_is_refused() {
+    const LIMIT: usize = 64 * 1024;
+    let server = Server::start(Options::default()).await;
+    let head = |bytes: usize| {
+        let start = "GET /v1/api HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\nx-a: ";
+        let end = "\r\n\r\n";
+        format!("{start}{}{end}", "a".repeat(bytes - start.len() - end.len()))
+    };
+    let fields = |count: usize| {
+        let more: String = (2..count).map(|n| format!("x-{n}: 1\r\n")).collect();
+        format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n{more}\r\n")
+    };
+    let status = async |request: &str| {
+        let answer = exchange(server.connect().await, request).await;
+        answer.split(' ').nth(1).unwrap_or_default().to_owned()
+    };
+    assert_ne!(status(&head(LIMIT)).await, "431");
+    for bytes in [LIMIT + 1, LIMIT + 4096, 3 * LIMIT] {
+        assert_eq!(status(&head(bytes)).await, "431", "{bytes}");
+    }
+    assert_eq!(status(&fields(100)).await, "200");
+    assert_eq!(status(&fields(101)).await, "431");
+    server.serves_others().await;
+    server.end().await;
+}
+
+/// SEC-2: a name that a stranger's page could point at this machine opens nothing; probes tell nothing and may ask under any name.
+#[tokio::test]
+async fn a_host_name_that_nobody_configured_is_refused() {
+    let host_names = vec!["chancery.internal".to_owned()];
+    let server = Server::start(Options { host_names, ..Options::default() }).await;
+    let asked = async |line: &str, host: &str| {
+        let request = format!("GET {line} HTTP/1.1\r\n{host}connection: close\r\n\r\n");
+        exchange(server.connect().await, &request).await
+    };
+    for (line, host) in [
+        ("/v1/me", "host: evil.example\r\n"),
+        ("/", "host: evil.example:7420\r\n"),
+        ("/v1/me", "host: localhost\r\nhost: evil.example\r\n"),
+        ("http://evil.example/v1/me", "host: localhost\r\n"),
+    ] {
+        let answer = asked(line, host).await;
+        assert!(answer.starts_with("HTTP/1.1 421 "), "{line} {host}: {answer}");
+        assert!(answer.contains("\"host_unknown\""), "{answer}");
+    }
+    for host in ["host: localhost:1\r\n", "host: [::1]\r\n", "host: Chancery.Internal\r\n", ""] {
+        let answer = asked("/v1/me", host).await;
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{host}: {answer}");
+    }
+    let probe = asked("/healthz", "host: evil.example\r\n").await;
+    assert!(probe.starts_with("HTTP/1.1 200 "), "{probe}");
     server.end().await;
 }
 
@@ -180,25 +238,27 @@ async fn a_body_without_an_end_is_refused_early() {
 #[tokio::test]
 async fn a_request_that_could_be_read_in_two_ways_is_refused() {
     let server = Server::start(hasty()).await;
-    let long = format!("GET /healthz HTTP/1.1\r\nhost: h\r\nx-a: {}\r\n\r\n", "a".repeat(400_000));
-    let many = format!("GET /healthz HTTP/1.1\r\nhost: h\r\n{}\r\n", "x-a: 1\r\n".repeat(200));
+    let long =
+        format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-a: {}\r\n\r\n", "a".repeat(400_000));
+    let many =
+        format!("GET /healthz HTTP/1.1\r\nhost: localhost\r\n{}\r\n", "x-a: 1\r\n".repeat(200));
     for (request, status) in [
         (
-            "GET /healthz HTTP/1.1\r\nhost: h\r\nx-request-id: abcdefgh\r\n injected: 1\r\n\r\n",
+            "GET /healthz HTTP/1.1\r\nhost: localhost\r\nx-request-id: abcdefgh\r\n injected: 1\r\n\r\n",
             "400",
         ),
-        ("GET /healthz HTTP/1.1\r\nhost: h\r\nx\0a: 1\r\n\r\n", "400"),
-        ("GET /healthz HTTP/1.1\r\nhost: h\r\nbad name: 1\r\n\r\n", "400"),
+        ("GET /healthz HTTP/1.1\r\nhost: localhost\r\nx\0a: 1\r\n\r\n", "400"),
+        ("GET /healthz HTTP/1.1\r\nhost: localhost\r\nbad name: 1\r\n\r\n", "400"),
         (
-            "POST /v1/session HTTP/1.1\r\nhost: h\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!",
+            "POST /v1/session HTTP/1.1\r\nhost: localhost\r\ncontent-length: 5\r\ncontent-length: 6\r\n\r\nhello!",
             "400",
         ),
-        ("POST /v1/session HTTP/1.1\r\nhost: h\r\ncontent-length: -1\r\n\r\n", "400"),
+        ("POST /v1/session HTTP/1.1\r\nhost: localhost\r\ncontent-length: -1\r\n\r\n", "400"),
         (
-            "POST /v1/session HTTP/1.1\r\nhost: h\r\ntransfer-encoding: chunked, identity\r\n\r\n",
+            "POST /v1/session HTTP/1.1\r\nhost: localhost\r\ntransfer-encoding: chunked, identity\r\n\r\n",
             "400",
         ),
-        ("GET /\r\n/healthz HTTP/1.1\r\nhost: h\r\n\r\n", "400"),
+        ("GET /\r\n/healthz HTTP/1.1\r\nhost: localhost\r\n\r\n", "400"),
         (&long, "431"),
         (&many, "431"),
     ] {
@@ -238,12 +298,14 @@ async fn tls_is_spoken_with_the_certificate_that_was_given() {
     let name = ServerName::try_from("localhost").expect("a name");
     let stream = connector.connect(name, server.connect().await).await.expect("a handshake");
     let said =
-        exchange(stream, "GET /healthz HTTP/1.1\r\nhost: h\r\nconnection: close\r\n\r\n").await;
+        exchange(stream, "GET /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n")
+            .await;
     assert!(said.starts_with("HTTP/1.1 200 "), "{said}");
     assert!(said.contains("strict-transport-security: max-age="), "{said}");
     let other = ServerName::try_from("example.org").expect("a name");
     connector.connect(other, server.connect().await).await.expect_err("another name");
-    let plain = exchange(server.connect().await, "GET /healthz HTTP/1.1\r\nhost: h\r\n\r\n").await;
+    let plain =
+        exchange(server.connect().await, "GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
     assert!(!plain.contains("HTTP/1.1 200"), "{plain}");
     assert_eq!(read(&mut idle).await, "");
     server.end().await;

@@ -138,17 +138,22 @@ impl Web {
 
     /// A token with everything that its principal may.
     pub(crate) async fn whole_token(&self, principal: &str) -> String {
-        let secret = format!("chy_{}", Uuid::now_v7().simple());
         let query = format!(
             "select distinct c.permission from identity.class_permission c join identity.principal p on c.actor_class = any (p.actor_classes)
               where p.name = '{principal}' order by 1"
         );
         let scopes: Vec<String> = self.scene.db.texts(&query).await.into_iter().flatten().collect();
+        self.token(principal, &scopes).await
+    }
+
+    /// A token that may these things and nothing else.
+    pub(crate) async fn token(&self, principal: &str, scopes: &[String]) -> String {
+        let secret = format!("chy_{}", Uuid::now_v7().simple());
         let token = NewToken {
             token_id: Uuid::now_v7(),
             principal,
             label: "everything",
-            scopes: &scopes,
+            scopes,
             seconds: 3600,
             token_sha256: Sha256::digest(&secret).into(),
             by_token: None,

@@ -58,11 +58,13 @@ impl Store {
         approval_id: Uuid,
         reader: &str,
     ) -> Result<Vec<Action>, Error> {
-        let actions: Value = sqlx::query_scalar("select approval.fn_approval_actions($1, $2)")
-            .bind(approval_id)
-            .bind(reader)
-            .fetch_one(&self.pool)
-            .await?;
+        let actions: Value =
+            sqlx::query_scalar(limited!("$3", "approval.fn_approval_actions($1, $2)"))
+                .bind(approval_id)
+                .bind(reader)
+                .bind(self.limit())
+                .fetch_one(&self.pool)
+                .await?;
         decode(actions)
     }
 
@@ -71,9 +73,10 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn fn_inbox(&self, reader: &str, limit: i32) -> Result<Value, Error> {
-        Ok(sqlx::query_scalar("select approval.fn_inbox($1, $2)")
+        Ok(sqlx::query_scalar(limited!("$3", "approval.fn_inbox($1, $2)"))
             .bind(reader)
             .bind(limit)
+            .bind(self.limit())
             .fetch_one(&self.pool)
             .await?)
     }

@@ -108,8 +108,9 @@ impl Store {
     /// # Errors
     /// `Refused` when the reader may not see problems.
     pub async fn fn_problems(&self, reader: &str) -> Result<Problems, Error> {
-        let problems: Value = sqlx::query_scalar("select governance.fn_problems($1)")
+        let problems: Value = sqlx::query_scalar(limited!("$2", "governance.fn_problems($1)"))
             .bind(reader)
+            .bind(self.limit())
             .fetch_one(&self.pool)
             .await?;
         decode(problems)
@@ -128,12 +129,13 @@ impl Store {
         limit: Option<i32>,
     ) -> Result<ProblemPage, Error> {
         let page: Value =
-            sqlx::query_scalar("select governance.fn_problem_list($1, $2, $3, $4, $5)")
+            sqlx::query_scalar(limited!("$6", "governance.fn_problem_list($1, $2, $3, $4, $5)"))
                 .bind(reader)
                 .bind(category)
                 .bind(cause)
                 .bind(after)
                 .bind(limit)
+                .bind(self.limit())
                 .fetch_one(&self.pool)
                 .await?;
         decode(page)
@@ -149,12 +151,14 @@ impl Store {
         category: &str,
         item: &str,
     ) -> Result<ProblemShown, Error> {
-        let shown: Value = sqlx::query_scalar("select governance.fn_problem_show($1, $2, $3)")
-            .bind(reader)
-            .bind(category)
-            .bind(item)
-            .fetch_one(&self.pool)
-            .await?;
+        let shown: Value =
+            sqlx::query_scalar(limited!("$4", "governance.fn_problem_show($1, $2, $3)"))
+                .bind(reader)
+                .bind(category)
+                .bind(item)
+                .bind(self.limit())
+                .fetch_one(&self.pool)
+                .await?;
         decode(shown)
     }
 }

@@ -101,9 +101,10 @@ impl Store {
         reader: &str,
         category: Option<&str>,
     ) -> Result<Vec<Summary>, Error> {
-        let rows: Value = sqlx::query_scalar("select governance.fn_summary_list($1, $2)")
+        let rows: Value = sqlx::query_scalar(limited!("$3", "governance.fn_summary_list($1, $2)"))
             .bind(reader)
             .bind(category)
+            .bind(self.limit())
             .fetch_one(&self.pool)
             .await?;
         decode(rows)
@@ -120,13 +121,15 @@ impl Store {
         after: Option<&str>,
         limit: Option<i32>,
     ) -> Result<SummaryShown, Error> {
-        let shown: Value = sqlx::query_scalar("select governance.fn_summary_show($1, $2, $3, $4)")
-            .bind(reader)
-            .bind(summary_id)
-            .bind(after)
-            .bind(limit)
-            .fetch_one(&self.pool)
-            .await?;
+        let shown: Value =
+            sqlx::query_scalar(limited!("$5", "governance.fn_summary_show($1, $2, $3, $4)"))
+                .bind(reader)
+                .bind(summary_id)
+                .bind(after)
+                .bind(limit)
+                .bind(self.limit())
+                .fetch_one(&self.pool)
+                .await?;
         decode(shown)
     }
 

@@ -62,10 +62,11 @@ impl Store {
         after: Option<&str>,
         limit: Option<i32>,
     ) -> Result<TimelinePage, Error> {
-        let page: Value = sqlx::query_scalar(
-            "select audit.fn_timeline($1, $2, $3, $4, timestamptz 'epoch' + $5 * interval '1 microsecond',
-                                      timestamptz 'epoch' + $6 * interval '1 microsecond', $7, $8)",
-        )
+        let page: Value = sqlx::query_scalar(limited!(
+            "$9",
+            "audit.fn_timeline($1, $2, $3, $4, timestamptz 'epoch' + $5 * interval '1 microsecond',
+                                   timestamptz 'epoch' + $6 * interval '1 microsecond', $7, $8)"
+        ))
         .bind(reader)
         .bind(asked.trace)
         .bind(asked.entity.map(|(kind, _)| kind))
@@ -74,6 +75,7 @@ impl Store {
         .bind(asked.to_micros)
         .bind(after)
         .bind(limit)
+        .bind(self.limit())
         .fetch_one(&self.pool)
         .await?;
         decode(page)
