@@ -225,6 +225,7 @@ grant execute on function governance.fn_log_issue(text, text, text, text, text, 
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
 grant execute on function queue.fn_heartbeat_tick(text, text, boolean, jsonb, text, text), queue.fn_heartbeat_deregister(text, text, text)
   to chancery_app, cutter_exec, cutter_verify;
+grant execute on function queue.fn_worker_heartbeat(text, text, boolean, boolean, jsonb, text) to chancery_app;
 grant execute on function
   governance.fn_issue_acknowledge(uuid, text, text, text, text, uuid, bytea), governance.fn_issue_resolve(uuid, text, text, text, text, uuid, bytea),
   queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text),

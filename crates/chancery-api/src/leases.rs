@@ -13,6 +13,10 @@ const WORK: Access = Access::Permission("queue.work");
 /// No call-back brings more.
 const MOST_CALL_BACK_BYTES: usize = 64 * 1024;
 
+const fn yes() -> bool {
+    true
+}
+
 const fn one() -> i32 {
     1
 }
@@ -247,6 +251,38 @@ pub struct IssueCallback {
     pub token_sha256: Option<String>,
 }
 
+/// A sign of life of a worker.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Heartbeat {
+    pub worker: String,
+    /// Whether the work since the last one went well: only such a heartbeat ends a silence.
+    #[serde(default = "yes")]
+    pub ok: bool,
+    /// The worker ends in good order and is not missed.
+    #[serde(default)]
+    pub leaving: bool,
+    /// References for the health page, such as a version or a host; no secrets.
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+}
+
+/// Where the worker stands after its heartbeat.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HeartbeatTaken {
+    /// As the health views name it: its principal and its own name.
+    pub worker: String,
+    /// `ok`, `warn` or `silent`; nothing for one that leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// It was silent, and its finding was closed.
+    #[serde(default)]
+    pub recovered: bool,
+    /// It left, and was known before.
+    #[serde(default)]
+    pub removed: bool,
+}
+
 /// Whether the call-back was taken.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CallbackTaken {
@@ -272,6 +308,13 @@ pub const RELEASE: Endpoint<Nothing, Leases, Released> = Endpoint::post(
     "/v1/queue/release",
     WORK,
     "Give jobs back that were not begun.",
+)
+.keyless();
+pub const HEARTBEAT: Endpoint<Nothing, Heartbeat, HeartbeatTaken> = Endpoint::post(
+    "worker_heartbeat",
+    "/v1/queue/{class}/heartbeat",
+    WORK,
+    "Say that a worker lives, or that it leaves.",
 )
 .keyless();
 pub const ENQUEUE: Endpoint<Nothing, NewJobs, Enqueued> =
@@ -316,6 +359,7 @@ pub(crate) const ROUTES: &[&Route] = &[
     &ACK.route,
     &EXTEND.route,
     &RELEASE.route,
+    &HEARTBEAT.route,
     &ENQUEUE.route,
     &BEGIN.route,
     &REPORT.route,

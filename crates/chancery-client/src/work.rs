@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use chancery_api::Nothing;
 use chancery_api::leases::{
-    ACK, Ack, AckReport, BEGIN, BeginWork, CLAIM, Claim, Claimed, EXTEND, GivenJob, ISSUE_CALLBACK,
-    IssueCallback, JobReport, Kept, Lease, Leases, Outcome, RELEASE, REPORT, ReportWork,
+    ACK, Ack, AckReport, BEGIN, BeginWork, CLAIM, Claim, Claimed, EXTEND, GivenJob, HEARTBEAT,
+    Heartbeat, HeartbeatTaken, ISSUE_CALLBACK, IssueCallback, JobReport, Kept, Lease, Leases,
+    Outcome, RELEASE, REPORT, ReportWork,
 };
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -107,6 +108,28 @@ impl Worker {
     /// See [`Error`].
     pub fn release(&self, jobs: &[GivenJob]) -> Result<(), Error> {
         self.client.call(&RELEASE, &[], &Nothing {}, &self.leases(jobs)).map(|_| ())
+    }
+
+    /// Says that this worker of a class lives; `ok` is whether its work since the last heartbeat went well. A worker that once said so and then
+    /// says nothing is found silent.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn heartbeat(&self, class: &str, ok: bool) -> Result<HeartbeatTaken, Error> {
+        self.beat(class, ok, false)
+    }
+
+    /// This worker of a class ends in good order and is not missed.
+    ///
+    /// # Errors
+    /// See [`Error`].
+    pub fn leave(&self, class: &str) -> Result<HeartbeatTaken, Error> {
+        self.beat(class, true, true)
+    }
+
+    fn beat(&self, class: &str, ok: bool, leaving: bool) -> Result<HeartbeatTaken, Error> {
+        let beat = Heartbeat { worker: self.name.clone(), ok, leaving, metadata: Map::new() };
+        self.client.call(&HEARTBEAT, &[("class", class)], &Nothing {}, &beat)
     }
 
     fn leases(&self, jobs: &[GivenJob]) -> Leases {

@@ -22,8 +22,11 @@ const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
 /// Passes a request on, or refuses it before anything of it is read further.
 pub(crate) async fn check(State(host): State<Host>, request: Request, next: Next) -> Response {
-    if head_bytes(&request) > MAX_HEAD_BYTES {
-        let detail = "the request line and all headers together have at most 65,536 bytes";
+    let bytes = head_bytes(&request);
+    if bytes > MAX_HEAD_BYTES {
+        let detail = format!(
+            "the request line and all headers together have {bytes} bytes; at most {MAX_HEAD_BYTES} are taken"
+        );
         return Problem::of(Fault::HeadTooLarge, detail).into_response();
     }
     let is_probe = PROBES.contains(&request.uri().path());

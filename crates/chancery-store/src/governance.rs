@@ -114,6 +114,17 @@ pub struct Tick<'a> {
     pub principal: &'a str,
 }
 
+/// What a worker of an executor class says over a host.
+#[derive(Debug, Clone, Copy)]
+pub struct WorkerHeartbeat<'a> {
+    pub executor_class: &'a str,
+    pub worker: &'a str,
+    pub ok: bool,
+    pub leaving: bool,
+    pub metadata: &'a Value,
+    pub principal: &'a str,
+}
+
 /// Where a worker stands after its tick.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Ticked {
@@ -326,6 +337,22 @@ impl Store {
                 .fetch_one(&self.pool)
                 .await?;
         decode(ticked)
+    }
+
+    /// A worker of an executor class says that it lives, or that it leaves.
+    ///
+    /// # Errors
+    /// `Refused` with the problem; then nothing changed.
+    pub async fn fn_worker_heartbeat(&self, beat: &WorkerHeartbeat<'_>) -> Result<Value, Error> {
+        Ok(sqlx::query_scalar("select queue.fn_worker_heartbeat($1, $2, $3, $4, $5, $6)")
+            .bind(beat.executor_class)
+            .bind(beat.worker)
+            .bind(beat.ok)
+            .bind(beat.leaving)
+            .bind(beat.metadata)
+            .bind(beat.principal)
+            .fetch_one(&self.pool)
+            .await?)
     }
 
     /// A worker ends in good order. Gives whether it was known.

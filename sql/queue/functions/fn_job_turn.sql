@@ -60,8 +60,7 @@ begin
   end loop;
   -- Without a lane nothing was ever enqueued for the class, or there is no such class.
   if v_taken is null and not exists (select from queue.executor_class_registry c where c.executor_class = p_executor_class and c.active) then
-    perform internal.refuse(internal.problem('RE006', jsonb_build_object('classes', jsonb_build_array(p_executor_class), 'known', (
-      select coalesce(jsonb_agg(c.executor_class order by c.executor_class), '[]') from queue.executor_class_registry c where c.active))));
+    perform internal.refuse(queue.class_unknown(jsonb_build_array(p_executor_class)));
   end if;
 end
 $$;

@@ -11,8 +11,7 @@ begin
     from unnest(p_jobs) j
    where not exists (select from queue.executor_class_registry c where c.executor_class = j.class and c.active);
   if v_unknown is not null then
-    return internal.problem('RE006', jsonb_build_object('classes', v_unknown, 'known', (
-      select coalesce(jsonb_agg(c.executor_class order by c.executor_class), '[]') from queue.executor_class_registry c where c.active)));
+    return queue.class_unknown(v_unknown);
   end if;
   select jsonb_agg(jsonb_build_object('job', j.no, 'member', j.member)) into v_malformed
     from (select q.no, case when coalesce(btrim(q.kind), '') = '' or octet_length(q.kind) > 200 then 'kind'

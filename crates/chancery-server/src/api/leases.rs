@@ -8,13 +8,15 @@ use base64::prelude::{BASE64_URL_SAFE_NO_PAD, Engine as _};
 use chancery_api::Nothing;
 use chancery_api::leases::{
     ACK, Ack, AckReport, BEGIN, BeginWork, CALL_BACK, CLAIM, CallbackTaken, Claim, Claimed,
-    ENQUEUE, EXTEND, Enqueued, GivenJob, ISSUE_CALLBACK, IssueCallback, JobReport, Kept, Leases,
-    NewJob, NewJobs, Outcome, RELEASE, REPORT, Released, ReportWork, TURN, Turn, Turned,
+    ENQUEUE, EXTEND, Enqueued, GivenJob, HEARTBEAT, Heartbeat, HeartbeatTaken, ISSUE_CALLBACK,
+    IssueCallback, JobReport, Kept, Leases, NewJob, NewJobs, Outcome, RELEASE, REPORT, Released,
+    ReportWork, TURN, Turn, Turned,
 };
 use chancery_engine::loops::SERVICE;
 use chancery_engine::queue::people;
 use chancery_model::canonical;
 use chancery_model::refusal::Code;
+use chancery_store::governance::WorkerHeartbeat;
 use chancery_store::queue::{self as rows, JobOutcome, JobResult, LateResult, LeasedJob};
 use chancery_store::workflow::{Lease, WorkReport};
 use chancery_store::{Error, Store};
@@ -42,6 +44,7 @@ pub(super) fn bind(routes: Routes) -> Routes {
         .on(&ACK, ack)
         .on(&EXTEND, extend)
         .on(&RELEASE, release)
+        .on(&HEARTBEAT, heartbeat)
         .on(&ENQUEUE, enqueue)
         .on(&BEGIN, begin)
         .on(&REPORT, report)
@@ -223,6 +226,19 @@ async fn release(call: Call<Nothing, Leases>) -> Result<Answered<Released>, Prob
     let leases = pairs(&call.body);
     let released = call.store().fn_job_release(&call.body.worker, call.reader(), &leases).await?;
     Ok(Released { released: told(released)? }.into())
+}
+
+async fn heartbeat(call: Call<Nothing, Heartbeat>) -> Result<Answered<HeartbeatTaken>, Problem> {
+    let Heartbeat { worker, ok, leaving, metadata } = &call.body;
+    let beat = WorkerHeartbeat {
+        executor_class: call.text("class"),
+        worker,
+        ok: *ok,
+        leaving: *leaving,
+        metadata: &Value::Object(metadata.clone()),
+        principal: call.reader(),
+    };
+    Ok(told::<HeartbeatTaken>(call.store().fn_worker_heartbeat(&beat).await?)?.into())
 }
 
 async fn enqueue(call: Call<Nothing, NewJobs>) -> Result<Answered<Enqueued>, Problem> {

@@ -152,3 +152,58 @@ async fn jobs_of_a_caller_who_is_gone_are_given_back() {
     let job = "select state || ' ' || lease_no || ' ' || attempts from queue.job_queue";
     until("it is given back", async || scene.db.text(job).await == "queued 1 0").await;
 }
+
+/// RUN-18: a worker over HTTP is seen with the others, is found when it falls silent, and is not missed when it leaves.
+#[tokio::test]
+async fn a_worker_over_http_has_a_heartbeat() {
+    let scene = Scene::new().await;
+    let beat = async |more: Value| {
+        let mut body = json!({ "worker": "w1" });
+        body.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());
+        scene.post("/v1/queue/noop/heartbeat", &body).await
+    };
+    let seen = async || {
+        let query = "select worker_class || ' ' || worker || ' ' || executor_kind || ' ' || status || ' ' || ticks_total from queue.queue_heartbeat";
+        scene.db.texts(query).await
+    };
+    let first = beat(json!({ "metadata": { "version": "1.4.0" } })).await;
+    assert_eq!(first.is(200).body["worker"], "chancery/w1");
+    assert_eq!(first.body["status"], "ok");
+    assert_eq!(beat(json!({ "ok": false })).await.is(200).body["status"], "warn");
+    assert_eq!(seen().await, [Some("noop chancery/w1 external_worker warn 2".to_owned())]);
+
+    // What is malformed changes nothing.
+    for (path, body, status, code) in [
+        ("/v1/queue/none/heartbeat", json!({ "worker": "w1" }), 404, "RE006"),
+        ("/v1/queue/noop/heartbeat", json!({ "worker": "a b" }), 422, "RE018"),
+        (
+            "/v1/queue/noop/heartbeat",
+            json!({ "worker": "w1", "metadata": { "password": "x" } }),
+            422,
+            "RE022",
+        ),
+    ] {
+        let refused = scene.post(path, &body).await;
+        assert_eq!(
+            (refused.status.as_u16(), &refused.body["code"]),
+            (status, &json!(code)),
+            "{body}"
+        );
+    }
+    assert_eq!(seen().await, [Some("noop chancery/w1 external_worker warn 2".to_owned())]);
+
+    // It says nothing for longer than its class may, and comes back.
+    let late = "update queue.queue_heartbeat set last_tick_at = last_tick_at - interval '1 day'";
+    assert_eq!(scene.db.forge(&[late]).await, 1);
+    scene.store.fn_silent_check("chancery").await.expect("looked for");
+    assert_eq!(seen().await, [Some("noop chancery/w1 external_worker silent 2".to_owned())]);
+    let silent = "select count(*)::text from governance.vw_governance_silent_workers where item_id like '%chancery/w1%'";
+    assert_eq!(scene.db.text(silent).await, "1");
+    let back = beat(json!({})).await;
+    assert_eq!(
+        (&back.is(200).body["status"], &back.body["recovered"]),
+        (&json!("ok"), &json!(true))
+    );
+    assert_eq!(beat(json!({ "leaving": true })).await.is(200).body["removed"], true);
+    assert_eq!(seen().await, []);
+}

@@ -151,7 +151,8 @@ async fn a_head_that_is_too_large_is_refused() {
         let answer = exchange(server.connect().await, request).await;
         answer.split(' ').nth(1).unwrap_or_default().to_owned()
     };
-    assert_ne!(status(&head(LIMIT)).await, "431");
+    let answer = exchange(server.connect().await, &head(LIMIT)).await;
+    assert!(!answer.starts_with("HTTP/1.1 431 "), "{answer}");
     for bytes in [LIMIT + 1, LIMIT + 4096, 3 * LIMIT] {
         assert_eq!(status(&head(bytes)).await, "431", "{bytes}");
     }

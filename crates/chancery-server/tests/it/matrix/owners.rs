@@ -30,7 +30,7 @@ enum Owner {
 fn whose(route: &str) -> Option<Owner> {
     Some(match route {
         "sign_out" | "me" | "set_password" | "tokens" | "new_token" | "key_requests" | "new_key_request" | "inbox" => Owner::Asker,
-        "revoke_token" | "report_jobs" | "extend_leases" | "release_leases" | "turn_jobs" | "begin_work" | "report_work" | "issue_callback"
+        "revoke_token" | "report_jobs" | "extend_leases" | "release_leases" | "worker_heartbeat" | "turn_jobs" | "begin_work" | "report_work" | "issue_callback"
         | "revise_change" | "submit_change" | "withdraw_change" | "submit_proposal" | "withdraw_proposal" | "answer_wait" | "show_step"
         | "show_task" | "problem" | "problem_list" | "problems" | "timeline" => Owner::One,
         // Open to everybody, or the token in the path is the right.
@@ -171,6 +171,10 @@ impl Pair {
         let leases = json!({ "worker": "w1", "leases": [lease] });
         self.lease_case("extend_leases", "/v1/queue/extend", &leases, "/kept").await;
         self.lease_case("release_leases", "/v1/queue/release", &leases, "/released").await;
+        // A heartbeat is its principal's: the same name of another one is another worker.
+        let leaving = json!({ "worker": "w1", "leaving": true });
+        self.make("/v1/queue/noop/heartbeat", &json!({ "worker": "w1" })).await;
+        self.lease_case("worker_heartbeat", "/v1/queue/noop/heartbeat", &leaving, "/removed").await;
         let result = |mut lease: Value| {
             lease["outcome"] = json!("succeeded");
             json!({ "worker": "w1", "class": "noop", "limit": 1, "results": [lease] })

@@ -45,6 +45,11 @@ fn leases() -> Vec<Row> {
         row("report_jobs").body(|_| json!({ "worker": "m1", "results": [] })).told(work),
         row("extend_leases").body(no_leases).told(work),
         row("release_leases").body(no_leases).told(work),
+        row("worker_heartbeat")
+            .part("class", Part::Fixed("noop"))
+            .body(worker)
+            .missing(&[403, 404])
+            .told(work),
         row("enqueue_jobs")
             .body(|_| json!({ "jobs": [{ "class": "noop", "kind": "trial", "key": "matrix" }] }))
             .there(&[200, 201]),
