@@ -21,6 +21,8 @@ export function useMe() {
   return {
     me,
     may: (permission: string) => permissions.value.has(permission),
+    /** What a route asks for, told as actions are: whoever may not sees the button and why, and no form that is refused at the end. */
+    permitted: (permission: string) => ({ name: permission, allowed: permissions.value.has(permission), problems: [{ code: 'RI040', problem: 'permission_missing', permission }] }),
     load,
     async signOut() {
       await useApi().DELETE('/v1/session').catch(() => undefined)

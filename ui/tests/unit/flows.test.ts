@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chainOf, keyOf, withStep, withStepAfter, withoutStep } from '../../app/utils/flows/definition.ts'
 import { diffCounts, diffItems } from '../../app/utils/flows/diff.ts'
+import { failureOf } from '../../app/utils/flows/failure.ts'
 import { folded } from '../../app/utils/flows/folded.ts'
 import { idOf, uuidOf } from '../../app/utils/flows/ids.ts'
 import { linkOf } from '../../app/utils/flows/links.ts'
@@ -72,6 +73,18 @@ test('many alike moves of one moment are one line', () => {
   const move = (entity_id: string, at: string) => ({ at, source: 'log', key: entity_id, entity_kind: 'step', entity_id, to: 'not_started', principal: 'chancery', signed: false })
   const folds = folded([move('a', '2026-01-01T00:00:00Z'), move('b', '2026-01-01T00:00:01Z'), move('c', '2026-01-01T00:01:00Z')])
   assert.deepEqual(folds.map((fold) => fold.all.length), [2, 1])
+})
+
+test('a failure tells its reason and its job, the newest one (UIX-7)', () => {
+  const job = '6d7a4573-f0c5-8dbb-ac2e-705e9acfd3e1'
+  const move = (call: string, evidence: object) => ({ call, to: 'x', at: call, evidence })
+  assert.equal(failureOf([move('step_claim', { audit_ref: `job:${job}#1` })]), undefined)
+  assert.deepEqual(failureOf([
+    move('executor_failure', { audit_ref: 'job:00000000-0000-8000-a000-000000000000#1', detail: 'an older one' }),
+    move('retry_attempt', { audit_ref: `job:${job}#2` }),
+    move('executor_failure', { audit_ref: `job:${job}#2`, detail: 'scanner ended with 100' }),
+  ]), { at: 'executor_failure', detail: 'scanner ended with 100', job })
+  assert.deepEqual(failureOf([move('step_claim', { audit_ref: `job:${job}#1` }), move('executor_failure', { audit_ref: 'dead_letter:x/1' })])?.job, job, 'a lease that was lost is found where it began')
 })
 
 test('ids lead to the pages of what they name', () => {
