@@ -177,8 +177,8 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.workers.some', '{n} workers, and all of them speak.', '{n} tiến trình làm việc, tất cả đang lên tiếng.'),
   ('headline.workers.silent.one', '1 of {all} workers is silent: {worker}, which stopped {age}.', '1 trên {all} tiến trình làm việc im lặng: {worker}, từ {age}.'),
   ('headline.workers.silent.some', '{n} of {all} workers are silent; {worker} stopped first, {age}.', '{n} trên {all} tiến trình làm việc im lặng, lâu nhất {worker}, từ {age}.'),
-  ('headline.lag.none', 'No event was delivered lately.', 'Gần đây không có sự kiện nào được chuyển.'),
-  ('headline.lag.well', 'Events arrive in time; slowest {pair}, {ms} ms for 95 % of them.', 'Sự kiện đến đúng lúc; chậm nhất {pair}, {ms} ms cho 95 %.'),
+  ('headline.lag.none', 'No event was delivered in the last {seconds} seconds.', 'Không có sự kiện nào được chuyển trong {seconds} giây qua.'),
+  ('headline.lag.well', 'Events of the last {seconds} seconds arrived in time; slowest {pair}, {ms} ms for 95 % of them.', 'Sự kiện trong {seconds} giây qua đến đúng lúc; chậm nhất {pair}, {ms} ms cho 95 %.'),
   ('headline.lag.late.one', 'Events come late on 1 way: {pair}.', 'Sự kiện đến muộn trên 1 đường: {pair}.'),
   ('headline.lag.late.some', 'Events come late on {n} ways, worst {pair}.', 'Sự kiện đến muộn trên {n} đường, nặng nhất {pair}.'),
 
@@ -196,7 +196,8 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.audit.quiet', 'The log is open to you; nothing moved within a day.', 'Bạn được xem toàn bộ nhật ký; một ngày qua không có gì chuyển.'),
   ('headline.audit.own', 'You see what you did yourself, and can verify a bundle.', 'Bạn xem được việc của chính mình và kiểm chứng được một gói.'),
   ('headline.keys.none', 'You have no key: you can read, and sign nothing.', 'Bạn chưa có khóa: xem được nhưng không ký được.'),
-  ('headline.keys.one', 'You sign with 1 key.', 'Bạn có 1 khóa để ký.'), ('headline.keys.some', 'You have {n} keys to sign with.', 'Bạn có {n} khóa để ký.'),
+  ('headline.keys.one', 'Your account has 1 accepted key.', 'Tài khoản của bạn có 1 khóa đã được chấp nhận.'),
+  ('headline.keys.some', 'Your account has {n} accepted keys.', 'Tài khoản của bạn có {n} khóa đã được chấp nhận.'),
   ('headline.keys.asked.one', '1 waits to be accepted by the operator.', '1 khóa chờ người vận hành chấp nhận.'),
   ('headline.keys.asked.some', '{n} wait to be accepted by the operator.', '{n} khóa chờ người vận hành chấp nhận.')
   ) x (key, en, vi), (values ('en'), ('vi')) l (locale)

@@ -10,6 +10,7 @@ declare
   v_state record;
   v_worst record;
   v_n bigint;
+  v_seconds text;
 begin
   perform identity.require_permission(p_reader, case when p_page in ('permits', 'permit') then 'birth.read' else 'queue.read' end);
   if p_page = 'permits' then
@@ -58,13 +59,16 @@ begin
       governance.counted('headline.lag.late', v_found.n, p_locale, jsonb_build_object('pair', replace(v_found.first, '/', ' → '))),
       'open_worst', case when identity.permits(p_reader, 'problems.event_lag') then '/governance/problems/event_lag/' || governance.url_part(v_found.first) end);
   end if;
+  select governance.number_words((c.value #>> '{}')::double precision::bigint, p_locale) into v_seconds
+    from config.dot_config c where c.key = 'event_lag.window_seconds';
   select l.p95_ms, l.producer, l.consumer into v_worst
     from (select make_interval(secs => (c.value #>> '{}')::double precision) as width from config.dot_config c where c.key = 'event_lag.window_seconds') w,
          lateral event.fn_event_lag_compute(w.width) l order by l.p95_ms desc limit 1;
-  if not found then
-    return governance.say(p_locale, 'plain', governance.words('headline.lag.none', p_locale));
+  -- The page lists longer windows: over which time this is said stands in the sentence.
+  if v_worst.producer is null then
+    return governance.say(p_locale, 'plain', governance.words('headline.lag.none', p_locale, jsonb_build_object('seconds', v_seconds)));
   end if;
   return governance.say(p_locale, 'good', governance.words('headline.lag.well', p_locale, jsonb_build_object(
-    'ms', governance.number_words(v_worst.p95_ms::bigint, p_locale), 'pair', v_worst.producer || ' → ' || v_worst.consumer)));
+    'seconds', v_seconds, 'ms', governance.number_words(v_worst.p95_ms::bigint, p_locale), 'pair', v_worst.producer || ' → ' || v_worst.consumer)));
 end
 $$;

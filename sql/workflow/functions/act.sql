@@ -23,6 +23,13 @@ begin
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;
+  if v_was_state = 'blocked' and p_to <> 'blocked' then
+    -- Why something was blocked belongs to that block, and stands in its log. On the row it would be shown as if it held, and answer for
+    -- the next one. Since when it was blocked last stays.
+    p_work.block_reason := null;
+    p_work.block_escalated_at := null;
+    perform workflow.put(p_work);
+  end if;
   if p_work.run_kind = 'step' then
     perform workflow.rollup_apply(
       p_work.workflow_run_id, v_was_class, p_work.rollup_class,

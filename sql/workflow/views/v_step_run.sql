@@ -3,7 +3,7 @@ select t.step_run_id, t.workflow_run_id, t.step_def_id, t.step_no, t.step_key, t
        waiting_facet, t.seq, t.head_hash, t.started_by, t.trace_id, t.correlation_id, t.created_at, t.last_transition_at, t.and_open, t.or_open,
        t.plain_open, t.or_taken, t.plain_taken, t.and_missed, t.awaits_precondition, t.skipped, t.pic_id, t.executor_class_ref,
        t.pinned_iu_version_id, t.started_at, t.deadline, t.overdue_first_at, t.completed_at, t.completion_actor_id, t.completed_after_deadline,
-       t.sla_breach_duration, case when t.state_code = 'blocked' then t.blocked_since end as blocked_since, t.block_reason, t.block_escalated_at,
+       t.sla_breach_duration, case when t.state_code = 'blocked' then t.blocked_since end as blocked_since, case when t.state_code = 'blocked' then t.block_reason end as block_reason, t.block_escalated_at,
        t.failure_classification, t.failure_class, t.retry_count, t.retry_limit, t.cycle_no, t.output_snapshot_id, t.work_no, t.on_critical_path,
        t.rollup_class, t.decisive_rank, d.semantic_class, coalesce(d.floor_equivalent, t.state_code) as floor_state_code, case when t.state_code
        = 'failed' and t.failure_classification = 'transient' then t.retry_count || '/' || t.retry_limit - 1 end as retrying,

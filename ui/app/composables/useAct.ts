@@ -8,6 +8,11 @@ function together(before: Signed | undefined, now: Signed): Signed {
   return { ...now, 'Chancery-Signature': `${now['Chancery-Signature']},${before['Chancery-Signature']}` }
 }
 
+export interface ActOptions {
+  /** What the page shows of the thing: the sheet finds the content of a hash there when it was not sent. */
+  shows?: () => readonly unknown[]
+}
+
 /**
  * One governed change. The key of a change is made once and kept until an answer came, so that a lost answer never becomes two changes.
  * When the server wants a signature, the sheet shows what would be signed and a person decides. Nothing is shown before it is true.
@@ -24,7 +29,7 @@ export function useAct() {
     signed = undefined
   }
 
-  async function act<T>(ask: (headers: Record<string, string>) => Promise<Answer<T>>): Promise<T | undefined> {
+  async function act<T>(ask: (headers: Record<string, string>) => Promise<Answer<T>>, options: ActOptions = {}): Promise<T | undefined> {
     if (pending.value) return undefined
     pending.value = true
     problem.value = undefined
@@ -43,11 +48,13 @@ export function useAct() {
         if (answer && answer.response.ok && answer.error === undefined) {
           settled()
           done.value = true
+          // What was changed here is news to everything on the page, at once and together.
+          askAllAgain()
           return answer.data
         }
         const refused = answer ? problemOf(answer.error, answer.response) : unreachable()
         if (refused.problem === 'signature_needed' && refused.to_sign && signings++ < 5) {
-          const now = await askToSign(refused.to_sign)
+          const now = await askToSign(refused.to_sign, [await sentFor(answer!.response), ...(options.shows?.() ?? [])])
           if (now) {
             signed = together(signed, now)
             continue
@@ -56,6 +63,8 @@ export function useAct() {
           if (!signed) settled()
           return undefined
         }
+        // Whoever signs in again over the page goes on with the same change.
+        if (answer?.response.status === 401 && isSessionEnd(refused) && await signedInAgain()) continue
         if (isUncertain(refused) && ++tries < TRIES) {
           await new Promise((resolve) => setTimeout(resolve, 500 * tries))
           continue

@@ -9,6 +9,14 @@ export interface AskOptions {
   calm?: number
 }
 
+// All questions of the page that is open. After a change they are asked together, so that no two parts of it tell different times.
+const open = new Set<() => void>()
+
+/** Something was changed from here: everything that is shown is asked for again. */
+export function askAllAgain() {
+  for (const soon of [...open]) soon()
+}
+
 /**
  * One question to the server. The last picture stays while it is asked again, and stays when that fails: `problem` then stands beside it.
  * Another `key` is another question: its picture begins empty, and a late answer to the former one is dropped.
@@ -77,9 +85,11 @@ export function useAsk<T>(key: MaybeRefOrGetter<string>, ask: () => Promise<Answ
   }, { immediate: true })
 
   if (options.topics) useLive(options.topics, soon, soon)
+  open.add(soon)
   const clock = options.every ? setInterval(soon, options.every) : undefined
   onScopeDispose(() => {
     alive = false
+    open.delete(soon)
     clearTimeout(timer)
     clearInterval(clock)
   })

@@ -40,9 +40,8 @@ export function useGraphLook() {
   })
 
   function shownAs(state: string, severity?: string | null): Shown {
-    const paint = tokens.paint('step', state)
     return {
-      ...(severity === 'red' ? tokens.paint('step', 'failed') : paint),
+      ...tokens.paint('step', state, severity),
       icon: silhouette(tokens.token('step', state)?.icon ?? 'icon.circle_hollow'),
       label: tokens.label('step', state),
       message: tokens.message('step', state),

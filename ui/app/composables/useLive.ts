@@ -103,7 +103,10 @@ async function connect() {
     const query = `topics=${open.map(encodeURIComponent).join(',')}${position ? `&after=${position}` : ''}`
     const answer = await fetch(`/v1/events?${query}`, { signal: mine.signal, credentials: 'same-origin', headers: { Accept: 'text/event-stream' } })
     if (mine !== stream) return
-    if (answer.status === 401) return sessionEnded()
+    if (answer.status === 401) {
+      lost()
+      return sessionEnded()
+    }
     if ([400, 403, 404, 422].includes(answer.status)) {
       await findRefused(open)
       if (mine === stream) again(failures++ > 2 ? POLL : 100)

@@ -21,18 +21,45 @@ export function useMe() {
   return {
     me,
     may: (permission: string) => permissions.value.has(permission),
+    /** What a route asks for, told as actions are: whoever may not sees the button and why, and no form that is refused at the end. */
+    permitted: (permission: string) => ({ name: permission, allowed: permissions.value.has(permission), problems: [{ code: 'RI040', problem: 'permission_missing', permission }] }),
     load,
     async signOut() {
       await useApi().DELETE('/v1/session').catch(() => undefined)
+      // Whoever signs out leaves nothing behind on this machine.
+      forgetKept()
       me.value = undefined
       await navigateTo('/sign-in')
     },
   }
 }
 
+// The page stays as it is, with all that was typed into it, while a person signs in again over it.
+const ended = ref(false)
+const waiting = new Set<(again: boolean) => void>()
+
 /** Called when any answer says that nobody is signed in. */
 export function sessionEnded() {
-  me.value = undefined
   const here = useRouter().currentRoute.value
-  if (here.path !== '/sign-in') void navigateTo({ path: '/sign-in', query: { next: here.fullPath } })
+  if (here.path === '/sign-in') return
+  // Nobody was here: there is no page to stay on.
+  if (!me.value) return void navigateTo({ path: '/sign-in', query: { next: here.fullPath } })
+  ended.value = true
+}
+
+/** Whether the same person signed in again; waits until they did, or did not want to. */
+export function signedInAgain(): Promise<boolean> {
+  if (!ended.value) return Promise.resolve(false)
+  return new Promise((resolve) => waiting.add(resolve))
+}
+
+export function useEndedSession() {
+  return {
+    ended,
+    settle(again: boolean) {
+      ended.value = false
+      for (const resolve of [...waiting]) resolve(again)
+      waiting.clear()
+    },
+  }
 }

@@ -1,4 +1,4 @@
-// What stands against something, as sentences: the meaning of a guard, else the refusal's own words.
+// What stands against something, as sentences: the condition that does not hold, said as such, else the refusal's own words.
 export interface Reason {
   text: string
   lang?: string | undefined
@@ -7,17 +7,19 @@ export interface Reason {
 export function useReasons() {
   const { refusal, refusalOf } = useWords()
   const { language } = usePreferences()
+  const t = useT()
 
-  function reason(problem: unknown): Reason | undefined {
+  /** `says` turns a condition into a sentence about it: a condition alone reads as if it held. */
+  function reason(problem: unknown, says: (means: string) => string): Reason | undefined {
     if (typeof problem === 'string') return { text: refusalOf(problem)?.title ?? problem }
     if (typeof problem !== 'object' || problem === null) return undefined
     const facts = problem as Record<string, unknown>
     const english = language.value === 'en' ? undefined : 'en'
     const means = facts.means
-    if (typeof means === 'string' && means !== '') return { text: means, lang: english }
+    if (typeof means === 'string' && means !== '') return { text: says(means), lang: english }
     if (typeof means === 'object' && means !== null) {
       const own = (means as Record<string, unknown>)[language.value]
-      if (typeof own === 'string') return { text: own }
+      if (typeof own === 'string') return { text: says(own) }
     }
     const known = typeof facts.code === 'string' ? refusal(facts.code) : typeof facts.problem === 'string' ? refusalOf(facts.problem) : undefined
     if (known) return { text: known.title }
@@ -25,10 +27,14 @@ export function useReasons() {
     return typeof facts.problem === 'string' ? { text: facts.problem, lang: english } : undefined
   }
 
+  function sentences(problems: readonly unknown[], says: (means: string) => string): Reason[] {
+    const all = problems.map((one) => reason(one, says)).filter((one): one is Reason => one !== undefined)
+    return all.filter((one, at) => all.findIndex((other) => other.text === one.text) === at)
+  }
   return {
-    reasons(problems: readonly unknown[]): Reason[] {
-      const all = problems.map(reason).filter((one): one is Reason => one !== undefined)
-      return all.filter((one, at) => all.findIndex((other) => other.text === one.text) === at)
-    },
+    /** Why not: the conditions that do not hold. */
+    reasons: (problems: readonly unknown[]) => sentences(problems, (means) => t('shell.reason.unmet', { means })),
+    /** What is still to be brought: the conditions that will have to hold. */
+    needed: (needs: readonly unknown[]) => sentences(needs, (means) => t('shell.reason.needed', { means })),
   }
 }

@@ -44,9 +44,9 @@ export function useTokens() {
       const found = token(machine, state)?.facets.find((one) => one.facet === facet)
       return { icon: found?.icon ?? 'icon.circle_hollow', label: said(found?.label, facet) }
     },
-    /** The paint of a state in the theme that is on. */
-    paint(machine: string, state: string): Paint {
-      return token(machine, state)?.palette[theme.value] ?? pagePaint()
+    /** The paint of a state in the theme that is on. A block that counts as red has the colour of what failed, wherever it is shown. */
+    paint(machine: string, state: string, severity?: string | null): Paint {
+      return token(machine, severity === 'red' ? 'failed' : state)?.palette[theme.value] ?? pagePaint()
     },
   }
 }

@@ -20,6 +20,11 @@ export function problemOf(error: unknown, response?: Response): Problem {
   }
 }
 
+/** Whether nobody is signed in any more; a wrong password is answered with the same status. */
+export function isSessionEnd(problem: Problem): boolean {
+  return problem.status === 401 && !['sign_in_refused', 'sign_in_locked'].includes(problem.problem)
+}
+
 /** Whether it is unknown if a change was made: then the same key is sent again. */
 export function isUncertain(problem: Problem): boolean {
   return problem.problem === UNREACHABLE || problem.problem === 'database_away' || problem.status === 502 || problem.status === 504

@@ -1,6 +1,7 @@
 // node run.mjs [STEP…] [--only NAME] [--lang vi|en] [--by mouse|keyboard]
 //
-// Steps: tasks (the ten core tasks), axe, first-screen, budgets, pictures. Without any: tasks, axe and first-screen.
+// Steps: tasks (the ten core tasks), forms, unsent, consistent, axe, first-screen, budgets, pictures.
+// Without any: all but budgets and pictures.
 // The system is made anew: a data directory of its own, filled by `chancery demo --serve`. To look at one that runs already:
 // --base URL (where the pages are) --home DIR --sign-ins FILE (a line `NAME PASSWORD` a person).
 import { existsSync } from 'node:fs'
@@ -10,6 +11,9 @@ import { foundPlace, startPlace } from './place.mjs'
 import { TASKS } from './tasks/index.mjs'
 import { axe } from './axe.mjs'
 import { budgets } from './budgets/index.mjs'
+import { forms } from './forms/index.mjs'
+import { consistent } from './consistent.mjs'
+import { unsent } from './unsent.mjs'
 import { firstScreen } from './first-screen.mjs'
 import { pictures } from './pictures.mjs'
 
@@ -20,7 +24,7 @@ const { values: options, positionals } = parseArgs({
     'sign-ins': { type: 'string' }, chancery: { type: 'string' }, chromium: { type: 'string', default: '/usr/bin/chromium' }, keep: { type: 'boolean', default: false },
   },
 })
-const steps = positionals.length > 0 ? positionals : ['tasks', 'axe', 'first-screen']
+const steps = positionals.length > 0 ? positionals : ['tasks', 'forms', 'unsent', 'consistent', 'axe', 'first-screen']
 if (!existsSync(options.chromium)) {
   console.error(`there is no ${options.chromium}: bin/browser-tools installs it`)
   process.exit(2)
@@ -85,6 +89,9 @@ try {
       }
     }
   }
+  if (steps.includes('forms')) await forms({ claim, place, base, browser, languages, only: options.only })
+  if (steps.includes('unsent')) await unsent({ claim, place, base, browser, languages })
+  if (steps.includes('consistent')) await consistent({ claim, place, base, browser, languages })
   if (steps.includes('axe')) await axe({ claim, place, base, browser, languages, only: options.only })
   if (steps.includes('first-screen')) await firstScreen({ claim, place, base, browser, languages, only: options.only })
   if (steps.includes('budgets')) await budgets({ claim, place, base, browser })

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chainOf, keyOf, withStep, withStepAfter, withoutStep } from '../../app/utils/flows/definition.ts'
 import { diffCounts, diffItems } from '../../app/utils/flows/diff.ts'
+import { failureOf } from '../../app/utils/flows/failure.ts'
 import { folded } from '../../app/utils/flows/folded.ts'
 import { idOf, uuidOf } from '../../app/utils/flows/ids.ts'
 import { linkOf } from '../../app/utils/flows/links.ts'
+import { inputWords, runName } from '../../app/utils/flows/run-name.ts'
 import { needFields } from '../../app/utils/flows/needs.ts'
 import { fieldsOf, valuesOf } from '../../app/utils/flows/schema.ts'
 
@@ -45,7 +47,8 @@ test('a diff is one list, and its counts are those of the list', () => {
     relations: { added: [{ from: 'plan', to: 'ask' }], removed: [{ from: 'plan', to: 'insure' }], changed: [] },
   })
   assert.deepEqual(items.map((item) => `${item.mark} ${item.name}`), ['changed plan', 'added ask', 'added plan → ask', 'removed plan → insure'])
-  assert.deepEqual(diffCounts(items), { added: 2, removed: 1, changed: 1 })
+  assert.deepEqual(diffCounts(items), { added: 1, removed: 0, changed: 1 }, 'steps alone, as the headline counts them')
+  assert.deepEqual(diffCounts(items, 'relation'), { added: 1, removed: 1, changed: 0 })
   assert.equal(items[3]?.step, 'plan', 'a way that went is looked for where it began')
 })
 
@@ -74,6 +77,18 @@ test('many alike moves of one moment are one line', () => {
   assert.deepEqual(folds.map((fold) => fold.all.length), [2, 1])
 })
 
+test('a failure tells its reason and its job, the newest one (UIX-7)', () => {
+  const job = '6d7a4573-f0c5-8dbb-ac2e-705e9acfd3e1'
+  const move = (call: string, evidence: object) => ({ call, to: 'x', at: call, evidence })
+  assert.equal(failureOf([move('step_claim', { audit_ref: `job:${job}#1` })]), undefined)
+  assert.deepEqual(failureOf([
+    move('executor_failure', { audit_ref: 'job:00000000-0000-8000-a000-000000000000#1', detail: 'an older one' }),
+    move('retry_attempt', { audit_ref: `job:${job}#2` }),
+    move('executor_failure', { audit_ref: `job:${job}#2`, detail: 'scanner ended with 100' }),
+  ]), { at: 'executor_failure', detail: 'scanner ended with 100', job })
+  assert.deepEqual(failureOf([move('step_claim', { audit_ref: `job:${job}#1` }), move('executor_failure', { audit_ref: 'dead_letter:x/1' })])?.job, job, 'a lease that was lost is found where it began')
+})
+
 test('ids lead to the pages of what they name', () => {
   const uuid = '01a1e476-9cd5-7212-be2a-4ad60882c3a9'
   assert.equal(uuidOf(idOf('wfr', uuid)), uuid)
@@ -81,4 +96,11 @@ test('ids lead to the pages of what they name', () => {
   assert.equal(linkOf('run_id', `ictr-20261116T130541Z-${uuid}`), `/orchestrator/${idOf('orc', uuid)}`)
   assert.equal(linkOf('approval_id', uuid), `/approvals/${idOf('apr', uuid)}`)
   assert.equal(linkOf('note', 'nothing'), undefined)
+})
+
+test('runs of one workflow are told apart by what they were begun with', () => {
+  assert.equal(runName('Building permit', { applicant: 'Trần Thị Mai', floors: 3 }, 'today'), 'Building permit · Trần Thị Mai · 3')
+  assert.equal(runName('Digitise', {}, '19 Nov, 20:30'), 'Digitise · 19 Nov, 20:30')
+  assert.equal(inputWords({ document: '01a1e476-9cd5-7212-be2a-4ad60882c3a9', digest: 'a'.repeat(64) }), '', 'ids and hashes tell people nothing')
+  assert.equal([...inputWords({ note: 'đ'.repeat(900) })].length, 48)
 })

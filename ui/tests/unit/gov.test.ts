@@ -1,7 +1,7 @@
 // UIG-3: a summary is shown with its evidence, or not at all.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasEvidence } from '../../app/utils/gov/summary.ts'
+import { hasEvidence, hiddenSources } from '../../app/utils/gov/summary.ts'
 import { pageOf, problemPage } from '../../app/utils/gov/things.ts'
 
 type Summary = Parameters<typeof hasEvidence>[0]
@@ -29,4 +29,12 @@ test('what has a page leads there, and ids with a slash stay one part', () => {
   assert.equal(pageOf('step', 'stp_1'), '/steps/stp_1')
   assert.equal(pageOf('job', 'job_1'), undefined)
   assert.equal(problemPage('silent_worker', 'command/hall 2'), '/governance/problems/silent_worker/command%2Fhall%202')
+})
+
+test('sources whose story the reader is not told are counted as hidden (UIG-3)', () => {
+  const id = (n: number) => `7ecae46b-914e-858a-a66d-00000000000${n}`
+  const items = [{ entity_id: id(1), key: `${id(1)}/000000000002` }]
+  assert.equal(hiddenSources([`job:${id(1)}`, `job:${id(2)}`], items), 1)
+  assert.equal(hiddenSources([`job:${id(1)}`], items), 0)
+  assert.equal(hiddenSources(['heartbeat:command/scanner'], []), 0, 'what has no story is not hidden')
 })

@@ -5,9 +5,10 @@ import { gridOf, within } from '../../app/utils/graph/grid.ts'
 import { middleOf, styleOf, wayOf } from '../../app/utils/graph/lines.ts'
 import { stepsBack } from '../../app/utils/graph/look.ts'
 import { outlineOf } from '../../app/utils/graph/outline.ts'
-import { counted, patchMove, patchSteps } from '../../app/utils/graph/patch.ts'
+import { counted, patchMove, patchSteps, segmentsOf } from '../../app/utils/graph/patch.ts'
+import { groupRollup } from '../../app/utils/graph/rollup.ts'
 import { inWords, sceneOf, withExtra, type Picture, type SnapshotStep } from '../../app/utils/graph/scene.ts'
-import { bounded, centredOn, clampedZoom, contains, fitted, levelOf, revealing, settled, shown, toPicture, toWindow, zoomedAt } from '../../app/utils/graph/viewport.ts'
+import { bounded, centredOn, clampedZoom, contains, fitted, levelOf, mapCorner, revealing, settled, shown, toPicture, toWindow, zoomedAt } from '../../app/utils/graph/viewport.ts'
 import { beside, following, predecessors, successors } from '../../app/utils/graph/walk.ts'
 
 /** draft → (check, translate) → sign, the last two in another lane. */
@@ -139,6 +140,47 @@ test('steps of a collapsed group are counted one by one', () => {
   patchSteps(scene, [step('draft', 1, 'completed', { category: 'writing' }), step('check', 1, 'completed', { category: 'writing' }), step('sign', 1, 'failed', { category: 'writing' })])
   assert.deepEqual([...counted(scene)], [['completed', 2], ['failed', 1]])
   assert.equal(scene.byStep.get('stp_check'), 0)
+})
+
+test('a collapsed group has the colour, the silhouette and the word of the step that decides it (UIW-6)', () => {
+  const of = (...steps: [state: string, cls: string, over?: object][]) => groupRollup(steps.map(([state, cls, over], at) => step(`s${at}`, 1, state, { no: at + 1, class: cls, mandatory: true, skipped: false, ...over })))
+  assert.deepEqual(of(['completed', 'terminal'], ['waiting', 'wait'], ['failed', 'red']), { colour: 'red', state: 'failed', severity: null })
+  assert.deepEqual(of(['waiting', 'wait'], ['blocked', 'wait', { blocked_severity: 'red' }]), { colour: 'red', state: 'blocked', severity: 'red' })
+  assert.deepEqual(of(['in_progress', 'active'], ['waiting', 'wait']), { colour: 'yellow', state: 'waiting', severity: null })
+  assert.deepEqual(of(['completed', 'terminal'], ['in_progress', 'active'], ['not_started', 'idle'])?.state, 'in_progress')
+  assert.deepEqual(of(['completed', 'active'], ['not_started', 'idle'])?.state, 'in_progress', 'it is done only when all of it is')
+  assert.deepEqual(of(['completed', 'terminal'], ['completed', 'terminal'])?.state, 'completed')
+  assert.deepEqual(of(['completed', 'terminal'], ['failed', 'red', { mandatory: false }]), { colour: 'green', state: 'completed', severity: null }, 'what is optional does not count')
+  assert.equal(groupRollup([]), undefined)
+})
+
+test('a move of a step in a collapsed group does not become the state of the group', () => {
+  const told = picture()
+  told.nodes = [{ id: 'group:writing', x: 0, y: 0, w: 160, h: 72, rank: 0, band: 0, kind: 'group', group: 'writing' }]
+  told.edges = []
+  told.topo_order = ['group:writing']
+  const scene = sceneOf(told)
+  patchSteps(scene, [step('draft', 1, 'failed', { category: 'writing', class: 'red', mandatory: true }), step('check', 1, 'ready', { category: 'writing', class: 'idle', mandatory: true })])
+  assert.equal(scene.rows[0]?.state, 'failed')
+  assert.equal(patchMove(scene, { stepId: 'stp_check', to: 'in_progress', seq: 9 }), false)
+  assert.equal(scene.rows[0]?.state, 'failed')
+})
+
+test('a block that counts as red is a part of its own in the bar, as it is on its card', () => {
+  const scene = sceneOf(picture())
+  patchSteps(scene, [step('draft', 1, 'blocked', { blocked_severity: 'red' }), step('check', 1, 'blocked', { blocked_severity: 'orange' }), step('sign', 1, 'ready')])
+  assert.deepEqual(segmentsOf(scene).filter((one) => one.state === 'blocked'), [{ state: 'blocked', severity: null, count: 1 }, { state: 'blocked', severity: 'red', count: 1 }])
+})
+
+test('the map is never over the card that one is on', () => {
+  const [size, map] = [{ width: 1000, height: 600 }, { width: 186, height: 126 }]
+  const at = (px: number, py: number, z = 1) => mapCorner({ x: 500, y: 300, z }, size, { x: px, y: py, w: 160, h: 72 }, map)
+  assert.equal(mapCorner({ x: 0, y: 0, z: 1 }, size, undefined, map), 'below')
+  assert.equal(at(100, 100), 'below')
+  assert.equal(at(820, 520), 'above')
+  assert.equal(at(820, 20), 'below')
+  assert.equal(mapCorner({ x: 500, y: 300, z: 1 }, size, { x: 700, y: 0, w: 290, h: 600 }, map), undefined)
+  assert.equal(mapCorner({ x: 500, y: 300, z: 1 }, size, { x: 400, y: 520, w: 160, h: 72 }, map, 420), 'above', 'a panel at the right moves it')
 })
 
 test('one walks along the lines, beside them, and to the next that fits', () => {

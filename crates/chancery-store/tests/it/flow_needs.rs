@@ -64,6 +64,31 @@ async fn what_can_be_brought_is_a_need() {
     assert_eq!((resolve.allowed, fields(&resolve)), (true, vec!["audit_ref", "resolution_ref"]));
 }
 
+/// WF-12: a block that was lifted is over. Its reason is not shown any more, and the next block asks for one of its own: what answered
+/// for the first does not answer for the second.
+#[tokio::test]
+async fn an_unblocked_step_can_be_blocked_again() {
+    let (flow, _, id) = in_progress(json!({})).await;
+    for reason in ["missing_input", "config_error"] {
+        let block = action(&flow, "step", id, "step_block", "desk").await;
+        assert_eq!((block.allowed, fields(&block)), (true, vec!["audit_ref", "block_reason"]));
+        let said = audited(json!({ "block_reason": reason }));
+        flow.call(id, "step_block", said, None, DESK).await.expect("blocked");
+        let held = flow.store.work(id).await.expect("work").expect("a step");
+        assert_eq!((held.block_reason.as_deref(), held.blocked_since.is_some()), (Some(reason), true));
+
+        let said = audited(json!({ "resolution_ref": "ticket 7" }));
+        flow.call(id, "blocker_resolved", said, None, DESK).await.expect("unblocked");
+        let free = flow.store.work(id).await.expect("work").expect("a step");
+        assert_eq!((free.block_reason, free.blocked_since), (None, None));
+    }
+    // Without a reason nothing is blocked, whatever it was blocked for before.
+    let refused = flow.call(id, "step_block", audited(json!({})), None, DESK).await;
+    assert!(refused.is_err(), "{refused:?}");
+    let free = flow.store.work(id).await.expect("work").expect("a step");
+    assert_eq!(free.state_code, "in_progress");
+}
+
 /// A late step can be completed: how late it was is for the door to write down. One whose tasks are not done can't.
 #[tokio::test]
 async fn what_the_door_makes_true_is_nothing_to_bring() {

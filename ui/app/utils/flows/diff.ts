@@ -61,8 +61,9 @@ export function diffItems(diff: Schemas['Diff'] | undefined): DiffItem[] {
   return items
 }
 
-export function diffCounts(items: DiffItem[]): Record<DiffMark, number> {
+/** How many of one kind: steps and ways are counted apart, as the headline, the picture and the request for approval count them. */
+export function diffCounts(items: DiffItem[], of: DiffItem['of'] = 'step'): Record<DiffMark, number> {
   const counts = { added: 0, removed: 0, changed: 0 }
-  for (const item of items) counts[item.mark]++
+  for (const item of items) if (item.of === of) counts[item.mark]++
   return counts
 }

@@ -37,13 +37,27 @@ export function lineOf(value: unknown): string {
   return members.every(([, one]) => isScalar(one)) ? members.map(([name, one]) => `${name}: ${String(one)}`).join('\n') : JSON.stringify(value, null, 1)
 }
 
+/** Why a text is no object: a sentence of the catalogue, and what the reader of YAML said, which speaks English alone. */
+export interface Unreadable {
+  key: string
+  parameters: Record<string, number>
+  detail?: string
+}
+
 /** Text as YAML or JSON writes an object; what is wrong comes as `wrong`. */
-export async function readObject(text: string): Promise<{ object?: Json; wrong?: string }> {
+export async function readObject(text: string): Promise<{ object?: Json; wrong?: Unreadable }> {
+  const { parse, YAMLError } = await import('yaml')
   try {
-    const { parse } = await import('yaml')
     const read: unknown = parse(text)
-    return isObject(read) ? { object: read } : { wrong: '' }
+    return isObject(read) ? { object: read } : { wrong: { key: 'flows.form.not_object', parameters: {} } }
   } catch (error) {
-    return { wrong: error instanceof Error ? error.message : String(error) }
+    const at = error instanceof YAMLError ? error.linePos?.[0] : undefined
+    return {
+      wrong: {
+        key: at ? 'flows.form.unreadable_at' : 'flows.form.unreadable',
+        parameters: at ? { line: at.line, column: at.col } : {},
+        detail: error instanceof Error ? error.message : String(error),
+      },
+    }
   }
 }

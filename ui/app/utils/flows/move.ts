@@ -10,6 +10,9 @@ export interface Brought {
   reason?: string
 }
 
+/** What was typed into the form of a move is kept under this. */
+export const moveKey = (subject: string, action: { name: string; to: string }) => `move:${subject}:${action.name}:${action.to}`
+
 export function useMove(shown: () => Schemas['WorkShown']) {
   const t = useT()
   const say = useSay()

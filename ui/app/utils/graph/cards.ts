@@ -63,12 +63,14 @@ function write(element: HTMLElement, text: string): void {
 /** All that is told about a card, as one sentence for who does not see it. */
 export function spoken(row: Row, look: Look): string {
   const parts = [inWords(row.title, look.language)]
-  if (row.state) {
+  if (row.states?.size) {
+    if (row.state) parts.push(look.state(row.state, row.severity).label)
+    for (const [state, count] of row.states) parts.push(`${look.state(state).label} ${count}`)
+  } else if (row.state) {
     const { label, message } = look.state(row.state, row.severity)
     parts.push(message ? `${label} · ${message}` : label)
     if (row.facet) parts.push(look.facet(row.state, row.facet))
-  } else if (row.states) for (const [state, count] of row.states) parts.push(`${look.state(state).label} ${count}`)
-  else parts.push(look.kind(row))
+  } else parts.push(look.kind(row))
   if (row.mark) parts.push(look.marked(row.mark))
   for (const flag of ['late', 'critical', 'milestone', 'optional', 'skipped'] as const) if (row[flag]) parts.push(look.flag(flag))
   return parts.join(', ')
@@ -215,8 +217,11 @@ export class Cards {
   }
 
   private word(row: Row, look: Look): string {
+    if (row.states?.size) {
+      const steps = look.steps([...row.states.values()].reduce((sum, count) => sum + count, 0))
+      return row.state ? `${look.state(row.state).label} · ${steps}` : steps
+    }
     if (row.state) return row.facet ? look.facet(row.state, row.facet) : look.state(row.state).label
-    if (row.states?.size) return look.steps([...row.states.values()].reduce((sum, count) => sum + count, 0))
     return look.kind(row)
   }
 

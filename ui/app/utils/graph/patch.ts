@@ -1,4 +1,5 @@
 // What changed in a run, put into the rows that it is about. Nothing is laid out anew and no other row is touched.
+import { groupRollup } from './rollup.ts'
 import { tell, wordsOf, type Row, type Scene, type SnapshotStep } from './scene.ts'
 
 export interface StepMoved {
@@ -12,7 +13,8 @@ export function patchMove(scene: Scene, moved: StepMoved): boolean {
   const index = scene.byStep.get(moved.stepId)
   if (index === undefined) return false
   const row = scene.rows[index]!
-  if (moved.seq <= row.seq) return false
+  // A card that stands for many has the state of none of them; the next snapshot tells its roll-up.
+  if (row.states || moved.seq <= row.seq) return false
   // Facet, severity and the like belong to the state that was left; the next snapshot tells those of the new one.
   if (row.state !== moved.to) Object.assign(row, { facet: null, severity: null })
   row.state = moved.to
@@ -30,16 +32,16 @@ function differs(row: Row, step: SnapshotStep): boolean {
 /** Everything that a snapshot says. Rows that already say so are not told about. */
 export function patchSteps(scene: Scene, steps: SnapshotStep[]): number[] {
   const changed: number[] = []
-  const inGroups = new Map<number, Map<string, number>>()
+  const inGroups = new Map<number, SnapshotStep[]>()
   for (const step of steps) {
     const index = scene.at.get(step.key)
     if (index === undefined) {
       const group = scene.at.get(`group:${step.category}`)
       if (group === undefined) continue
       scene.byStep.set(step.step_id, group)
-      const counts = inGroups.get(group) ?? new Map<string, number>()
-      counts.set(step.state, (counts.get(step.state) ?? 0) + 1)
-      inGroups.set(group, counts)
+      const inside = inGroups.get(group)
+      if (inside) inside.push(step)
+      else inGroups.set(group, [step])
       continue
     }
     const row = scene.rows[index]!
@@ -53,12 +55,33 @@ export function patchSteps(scene: Scene, steps: SnapshotStep[]): number[] {
     })
     if (news) changed.push(index)
   }
-  for (const [group, counts] of inGroups) {
-    scene.rows[group]!.states = counts
+  for (const [group, inside] of inGroups) {
+    const states = new Map<string, number>()
+    for (const step of inside) states.set(step.state, (states.get(step.state) ?? 0) + 1)
+    const rollup = groupRollup(inside)
+    Object.assign(scene.rows[group]!, {
+      states, severe: inside.filter((step) => step.blocked_severity === 'red').length, state: rollup?.state, severity: rollup?.severity ?? null,
+    })
     changed.push(group)
   }
   tell(scene, changed)
   return changed
+}
+
+export interface Segment {
+  state: string
+  severity: string | null
+  count: number
+}
+
+/** As `counted`, with blocks that count as red apart: they have another colour, on the card as in the bar. */
+export function segmentsOf(scene: Scene): Segment[] {
+  const severe = scene.rows.reduce((sum, row) => sum + (row.states ? row.severe ?? 0 : row.severity === 'red' ? 1 : 0), 0)
+  return [...counted(scene)].flatMap(([state, count]) => {
+    const red = state === 'blocked' ? severe : 0
+    const parts: Segment[] = [{ state, severity: null, count: count - red }, { state, severity: 'red', count: red }]
+    return parts.filter((part) => part.count > 0)
+  })
 }
 
 /** How many steps are in which state; those of collapsed groups count one by one. */

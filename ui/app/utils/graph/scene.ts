@@ -38,8 +38,9 @@ export interface Row {
   lane?: string
   group?: string
   mark?: Mark
-  /** A collapsed group: how many of its steps are in which state. */
+  /** A collapsed group: how many of its steps are in which state, and how many of these blocks count as red. */
   states?: Map<string, number>
+  severe?: number
 }
 
 export interface Line {

@@ -91,6 +91,18 @@ export function revealing(view: Viewport, size: Size, card: Box, covered = 0, pa
   return { x: view.x + push(left.x, w, free.width) / view.z, y: view.y + push(left.y, h, free.height) / view.z, z: view.z }
 }
 
+/** Where the map of the whole may lie so that the card that one is on is not under it: below, above, or nowhere. */
+export function mapCorner(view: Viewport, size: Size, card: Box | undefined, map: Size, covered = 0, gap = 8): 'below' | 'above' | undefined {
+  if (!card) return 'below'
+  const at = toWindow(view, size, card.x, card.y)
+  const w = card.w * view.z
+  const h = card.h * view.z
+  const right = size.width - covered - gap
+  const hides = (top: number) => at.x < right && at.x + w > right - map.width && at.y < top + map.height && at.y + h > top
+  if (!hides(size.height - gap - map.height)) return 'below'
+  return hides(gap) ? undefined : 'above'
+}
+
 /** With a card in the middle of what is free. */
 export function centredOn(card: Box, z: number, covered = 0): Viewport {
   return { x: card.x + card.w / 2 + covered / 2 / z, y: card.y + card.h / 2, z }
