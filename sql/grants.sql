@@ -107,7 +107,7 @@ grant select, insert, update (state_code, facet, seq, head_hash, last_transition
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at, and_open, or_open, plain_open, or_taken, plain_taken, and_missed, awaits_precondition,
   skipped, pic_id, pinned_iu_version_id, started_at, deadline, overdue_first_at, completed_at, completion_actor_id, completed_after_deadline, sla_breach_duration,
   blocked_since, block_reason, block_escalated_at, failure_classification, failure_class, retry_count, cycle_no, output_snapshot_id, work_no, event_facts,
-  on_critical_path, rollup_class, decisive_rank) on workflow.step_run to chancery_definer;
+  on_critical_path, rollup_class, decisive_rank, stale_since) on workflow.step_run to chancery_definer;
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at, skipped, pic_id, pinned_iu_version_id, started_at, deadline, overdue_first_at,
   completed_at, completion_actor_id, completed_after_deadline, sla_breach_duration, blocked_since, block_reason, block_escalated_at, failure_classification,
   failure_class, retry_count, cycle_no, output_snapshot_id, work_no, event_facts) on workflow.task_run to chancery_definer;
@@ -298,7 +298,7 @@ grant execute on function
   to chancery_app;
 grant execute on function
   workflow.fn_workflow_change_diff(uuid), workflow.fn_workflow_rollup_compute(uuid), workflow.fn_workflow_downstream(uuid), workflow.fn_workflow_run_snapshot(uuid),
-  workflow.fn_step_blocked_severity(uuid), workflow.fn_step_pic_resolves(uuid)
+  workflow.fn_step_blocked_severity(uuid), workflow.fn_step_pic_resolves(uuid), workflow.is_past_deadline(text, timestamptz, timestamptz)
   to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), fsm.answer(jsonb, jsonpath), fsm.strict_rule(jsonpath), workflow.context(uuid, text[], jsonb),
   workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
@@ -398,7 +398,7 @@ grant execute on function workflow.guard_precondition(jsonb), workflow.guard_not
   workflow.guard_output_contract(jsonb), workflow.guard_postcondition(jsonb), workflow.guard_late_completion(jsonb), workflow.guard_tasks_done(jsonb),
   workflow.guard_correction_reason(jsonb), workflow.guard_prior_audit(jsonb), workflow.guard_output_snapshot(jsonb),
   workflow.guard_retry_budget(jsonb), workflow.guard_escalatable(jsonb), workflow.guard_bridge(jsonb), workflow.guard_approval(jsonb),
-  workflow.guard_mandatory_done(jsonb), workflow.guard_proposer(jsonb), workflow.guard_digest_pinned(jsonb), workflow.guard_review_open(jsonb),
+  workflow.guard_mandatory_done(jsonb), workflow.guard_step_reopened(jsonb), workflow.guard_proposer(jsonb), workflow.guard_digest_pinned(jsonb), workflow.guard_review_open(jsonb),
   workflow.guard_review_approved(jsonb), workflow.guard_review_rejected(jsonb), workflow.guard_review_expired(jsonb), workflow.guard_merge(jsonb) to
   chancery_definer;
 grant execute on function birth.guard_permit_live(jsonb), birth.guard_born_row(jsonb), birth.guard_ttl_elapsed(jsonb) to chancery_definer;

@@ -109,6 +109,7 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.work.skipped', '“{name}” was skipped: no way leads to it.', '“{name}” được bỏ qua: không có đường nào dẫn tới.'),
   ('headline.work.pic', '{pic} is in charge.', '{pic} phụ trách.'),
   ('headline.work.free', 'Nobody has taken it.', 'Chưa ai nhận.'),
+  ('headline.work.late', 'past its deadline', 'đã quá hạn'),
   ('headline.work.due', 'Due {due}.', 'Hạn {due}.'), ('headline.work.was_due', 'It was due {due}.', 'Quá hạn từ {due}.'),
   ('block_reason.missing_iu', 'a unit is missing', 'thiếu đơn vị'),
   ('block_reason.missing_approval', 'an approval is missing', 'thiếu phê duyệt'),
@@ -192,6 +193,10 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.machines.one', '1 machine, {states} states, {transitions} transitions.', '1 máy trạng thái, {states} trạng thái, {transitions} chuyển.'),
   ('headline.machines.some', '{n} machines, {states} states, {transitions} transitions.', '{n} máy trạng thái, {states} trạng thái, {transitions} chuyển.'),
   ('headline.machine', '{name} {version}: {states} states, {transitions} transitions.', '{name} {version}: {states} trạng thái, {transitions} chuyển.'),
+  ('call.vote', 'Vote', 'Biểu quyết'), ('call.approve', 'Approve at the gate', 'Phê duyệt tại cổng'), ('call.answer', 'Answer', 'Trả lời'),
+  ('call.claim', 'Claim', 'Nhận việc'), ('call.blocker_resolved', 'Unblock', 'Gỡ chặn'), ('call.reengage', 'Take up again', 'Làm tiếp'),
+  ('call.complete', 'Complete', 'Hoàn thành'), ('call.extend', 'Extend the deadline', 'Gia hạn'),
+
   ('headline.audit', 'The log is open to you; the last move was {age}.', 'Bạn được xem toàn bộ nhật ký; lần chuyển gần nhất {age}.'),
   ('headline.audit.quiet', 'The log is open to you; nothing moved within a day.', 'Bạn được xem toàn bộ nhật ký; một ngày qua không có gì chuyển.'),
   ('headline.audit.own', 'You see what you did yourself, and can verify a bundle.', 'Bạn xem được việc của chính mình và kiểm chứng được một gói.'),

@@ -189,5 +189,6 @@ insert into config.refusal (code, problem, title, hint) values
   ('RW025', 'job_superseded', 'Another job does this work now.', 'Drop the result: nothing is left to do for this job.'),
   ('RW026', 'workflow_change_malformed', 'A change needs an id, a title, and the digest of its definition.', 'Use `chancery workflow propose FILE`, which gives all three.'),
   ('RW027', 'note_malformed', 'A checkpoint or comment is not acceptable.', 'The facts say what is expected.'),
-  ('RW028', 'hidden_steps_missing', 'The definition leaves out steps that its writer may not see.', 'Let somebody write the change who sees the whole workflow; the facts say how many steps are missing.')
+  ('RW028', 'hidden_steps_missing', 'The definition leaves out steps that its writer may not see.', 'Let somebody write the change who sees the whole workflow; the facts say how many steps are missing.'),
+  ('RW029', 'run_stays_completed', 'The step was not opened again: its run is completed, and the version of the machine that it was started with has no way back to work.', 'Start a new run. Runs that are started now can be opened again; the facts name the version.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

@@ -194,6 +194,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RW025', 'Một việc khác nay làm phần này.', 'Bỏ kết quả: không còn gì để làm cho việc này.'),
   ('RW026', 'Một đề xuất cần mã, tiêu đề và mã băm của định nghĩa.', 'Dùng `chancery workflow propose FILE`, lệnh này cho cả ba.'),
   ('RW027', 'Mốc hoặc ghi chú không chấp nhận được.', 'Dữ kiện nói điều cần có.'),
-  ('RW028', 'Định nghĩa bỏ sót những bước mà người viết không được xem.', 'Để người thấy toàn bộ quy trình viết đề xuất; dữ kiện nói thiếu bao nhiêu bước.')
+  ('RW028', 'Định nghĩa bỏ sót những bước mà người viết không được xem.', 'Để người thấy toàn bộ quy trình viết đề xuất; dữ kiện nói thiếu bao nhiêu bước.'),
+  ('RW029', 'Bước không được mở lại: lượt chạy của nó đã hoàn thành, và phiên bản máy trạng thái mà lượt chạy bắt đầu cùng không có đường quay lại.', 'Chạy một lượt mới. Những lượt bắt đầu từ nay mở lại được; dữ kiện nêu phiên bản.')
   ) v (code, title, hint), lateral (values ('.title', v.title), ('.hint', v.hint)) w (what, text)
 on conflict (message_key, locale) do update set text = excluded.text where config.message.text <> excluded.text;

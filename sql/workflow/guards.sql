@@ -21,6 +21,7 @@ select fsm.fn_guard_register('G-ESCALATABLE', 'workflow.guard_escalatable', '{}'
 select fsm.fn_guard_register('G-BRIDGE', 'workflow.guard_bridge', '{sub_run,tasks}', 'The roll-up of the sub-workflow asks for this very move; to complete, the step''s own tasks are done as well.');
 select fsm.fn_guard_register('G-APPROVAL', 'workflow.guard_approval', '{approval}', 'An approval exists, is granted, is of the right kind, is for exactly this run and is unused.');
 select fsm.fn_guard_register('G-MANDATORY-DONE', 'workflow.guard_mandatory_done', '{steps}', 'Every mandatory active step is completed and no postcondition is pending.');
+select fsm.fn_guard_register('G-STEP-REOPENED', 'workflow.guard_step_reopened', '{steps}', 'A step of the run was just opened again for correction with the approval that the evidence names, and has to be done.');
 select fsm.fn_guard_register('G-PROPOSER', 'workflow.guard_proposer', '{}', 'Who moves the proposal is who wrote it.');
 select fsm.fn_guard_register('G-DIGEST-PINNED', 'workflow.guard_digest_pinned', '{}', 'The evidence names the digest of the newest revision.');
 select fsm.fn_guard_register('G-REVIEW-OPEN', 'workflow.guard_review_open', '{approval}', 'A request for approval is open about exactly the revision that was handed in.');

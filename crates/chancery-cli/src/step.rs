@@ -25,7 +25,7 @@ pub(crate) enum Command {
     List {
         /// The run
         run: Uuid,
-        /// Only those in this state, such as ready
+        /// Only those in this state, such as ready; skipped for those whose branch was not taken
         #[arg(long, value_name = "STATE")]
         state: Option<String>,
     },
@@ -378,7 +378,12 @@ async fn list(context: &mut Context, run: Uuid, state: Option<&str>) -> Result<O
         status.tasks.iter().filter(move |task| task.step_run_id == id)
     };
     let all = status.steps.iter().flat_map(|step| std::iter::once(step).chain(of_step(step)));
-    let wanted = |work: &&WorkRow| state.is_none_or(|state| work.state_code == state);
+    // What was skipped is not about to start: it is asked for by its own word.
+    let is_in = |work: &WorkRow, state: &str| match work.skipped {
+        true => state == "skipped",
+        false => work.state_code == state,
+    };
+    let wanted = |work: &&WorkRow| state.is_none_or(|state| is_in(work, state));
     let works: Vec<&WorkRow> = all.filter(wanted).collect();
     if works.is_empty() {
         context.out.note("there are no such steps");

@@ -221,6 +221,7 @@ codes! {
     RW026 "workflow_change_malformed"
     RW027 "note_malformed"
     RW028 "hidden_steps_missing"
+    RW029 "run_stays_completed"
 }
 
 impl Code {

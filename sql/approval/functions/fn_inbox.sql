@@ -1,5 +1,5 @@
--- promise: what waits for the reader, the nearest deadline first, each with the one thing to do about it; then what is open and not theirs to
---          decide, with the reason. Judged by the functions that judge the deed itself; nothing that the reader may not see. Changes nothing.
+-- promise: what waits for the reader, the nearest deadline first, each with the one thing to do about it, in words; then what is open and not
+--          theirs to decide, with the reason. Judged by the functions that judge the deed itself; nothing that the reader may not see. Changes nothing.
 -- callers: chancery_app, for pages and programs that show what can be done
 create or replace function approval.fn_inbox(p_reader text, p_limit integer) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, pg_temp
@@ -11,6 +11,8 @@ declare
   v_answering constant text[] := '{pic_human,task_pic_human,reviewer,sovereign,escalation_handler}';
   v_classes text[];
   v_class text;
+  v_extending text;
+  v_now constant timestamptz := internal.now();
   v_row record;
   v_item jsonb;
   v_action jsonb;
@@ -52,7 +54,7 @@ begin
       end if;
       select a into v_action from jsonb_array_elements(approval.fn_approval_actions(v_row.approval_id, p_reader)) with ordinality x (a, n)
        order by a -> 'allowed' = 'true' desc, n limit 1;
-      v_item := v_item || jsonb_build_object('action', v_action || '{"label": "vote"}');
+      v_item := v_item || jsonb_build_object('action', v_action);
       if v_action -> 'allowed' = 'true' then
         v_mine := v_mine || v_item;
       else
@@ -62,28 +64,46 @@ begin
   end if;
 
   if identity.permits(p_reader, 'workflow.read') then
+    select c into v_extending from unnest('{pic_human,reviewer,escalation_handler}'::text[]) with ordinality x (c, n) where c = any (v_classes) order by n limit 1;
     for v_row in
       with open_run as materialized (
-        select r.workflow_run_id, r.workflow from workflow.workflow_run r where r.state_code in ('not_started', 'in_progress')
+        select r.workflow_run_id, r.workflow, false as is_over from workflow.workflow_run r where r.state_code in ('not_started', 'in_progress')
+        union all
+        -- What was opened again for correction is somebody's also where its run stays completed: it was optional.
+        select distinct r.workflow_run_id, r.workflow, true
+          from workflow.step_run_correction_cycle c
+          join workflow.step_run s on s.step_run_id = c.run_id
+          join workflow.workflow_run r on r.workflow_run_id = s.workflow_run_id and r.state_code = 'completed'
+         where c.completed_at is null
       ), work as (
         select 'step' as run_kind, s.step_run_id as run_id, s.workflow_run_id, s.step_def_id, d.name_en, d.name_vi, d.pic_rule, s.pic_id, s.state_code,
-               s.executor_class_ref, s.skipped, s.deadline, s.last_transition_at
+               s.executor_class_ref, s.skipped, s.deadline, s.last_transition_at, s.cycle_no
           from workflow.step_run s join workflow.workflow_step_def d using (step_def_id)
         union all
         select 'task', t.task_run_id, t.workflow_run_id, d.step_def_id, d.name_en, d.name_vi, d.pic_rule, t.pic_id, t.state_code,
-               t.executor_class_ref, t.skipped, t.deadline, t.last_transition_at
+               t.executor_class_ref, t.skipped, t.deadline, t.last_transition_at, t.cycle_no
           from workflow.task_run t join workflow.workflow_task_def d using (task_def_id)
       )
-      select w.*, r.workflow from work w join open_run r using (workflow_run_id)
-       where not w.skipped and w.executor_class_ref = 'human'
-         and (w.state_code in ('ready', 'in_progress', 'blocked', 'overdue') and w.pic_id = p_reader
-              or w.state_code = 'ready' and w.pic_id is null and w.pic_rule ->> 'class' = any (v_classes))
+      select w.*, r.workflow, l.is_late from work w join open_run r using (workflow_run_id),
+             lateral (select workflow.is_past_deadline(w.state_code, w.deadline, v_now) as is_late) l
+       where not w.skipped and (not r.is_over or w.cycle_no > 0)
+         and (w.executor_class_ref = 'human'
+              and (w.state_code in ('ready', 'in_progress', 'blocked', 'overdue') and w.pic_id = p_reader
+                   or w.state_code = 'ready' and w.pic_id is null and w.pic_rule ->> 'class' = any (v_classes))
+              -- Late work is in the inbox of who is in charge also while it waits, or is a worker's or a sub-workflow's.
+              or l.is_late and (w.pic_id = p_reader or w.pic_id is null and w.pic_rule ->> 'class' = any (v_classes)))
          and (not exists (select from workflow.workflow_step_permission m where m.step_def_id = w.step_def_id)
               or exists (select from workflow.workflow_step_permission m where m.step_def_id = w.step_def_id and m.actor_class = any (v_classes)))
     loop
       select a into v_action from jsonb_array_elements(fsm.fn_actions(v_row.run_kind, v_row.run_id, p_reader)) a
        where a ->> 'name' = any (v_first)
        order by a -> 'allowed' = 'true' desc, array_position(v_first, a ->> 'name') limit 1;
+      -- What cannot be moved by hand can still be given more time.
+      if v_row.is_late and v_extending is not null and (v_action is null or v_action -> 'allowed' = 'false') then
+        v_action := jsonb_build_object(
+          'name', 'extend', 'label', 'extend', 'to', v_row.state_code, 'actor_class', v_extending, 'allowed', true, 'problems', '[]'::jsonb,
+          'needs', '[{"field": "deadline"}, {"field": "reason"}]'::jsonb);
+      end if;
       continue when v_action is null;
       v_item := jsonb_build_object(
         'kind', v_row.run_kind, 'id', v_row.run_id, 'title', v_row.name_en, 'title_vi', v_row.name_vi, 'about', v_row.workflow,
@@ -118,6 +138,11 @@ begin
     end loop;
   end if;
 
+  -- What a thing to do is called, not which row of a machine it is.
+  select coalesce(jsonb_agg(jsonb_set(i, '{action,label}', approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_mine
+    from jsonb_array_elements(v_mine) with ordinality x (i, n);
+  select coalesce(jsonb_agg(jsonb_set(i, '{action,label}', approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_others
+    from jsonb_array_elements(v_others) with ordinality x (i, n);
   return jsonb_build_object(
     'waiting', (select coalesce(jsonb_agg(i order by i ->> 'deadline' nulls last, i ->> 'since', i ->> 'id'), '[]')
                   from (select i from jsonb_array_elements(v_mine) i order by i ->> 'deadline' nulls last, i ->> 'since', i ->> 'id' limit p_limit) x),

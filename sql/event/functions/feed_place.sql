@@ -11,6 +11,7 @@ declare
   v_run_id uuid := p_id;
   v_step_def uuid;
   v_pic text;
+  v_deadline timestamptz;
   v_word text;
   v_permission text;
   v_seen_by jsonb;
@@ -20,9 +21,9 @@ begin
     v_run_kind := 'workflow_run';
     v_permission := 'workflow.read';
     if p_kind = 'step' then
-      select s.workflow_run_id, s.step_def_id, s.pic_id into v_run_id, v_step_def, v_pic from workflow.step_run s where s.step_run_id = p_id;
+      select s.workflow_run_id, s.step_def_id, s.pic_id, s.deadline into v_run_id, v_step_def, v_pic, v_deadline from workflow.step_run s where s.step_run_id = p_id;
     else
-      select t.workflow_run_id, s.step_def_id, t.pic_id into v_run_id, v_step_def, v_pic
+      select t.workflow_run_id, s.step_def_id, t.pic_id, t.deadline into v_run_id, v_step_def, v_pic, v_deadline
         from workflow.task_run t join workflow.step_run s on s.step_run_id = t.step_run_id where t.task_run_id = p_id;
     end if;
     select r.workflow into v_word from workflow.workflow_run r where r.workflow_run_id = v_run_id;
@@ -35,7 +36,8 @@ begin
     if v_pic is not null then
       v_topics := v_topics || jsonb_build_array(jsonb_build_array('inbox', v_permission, v_pic));
     end if;
-    if array[p_from, p_to] && array['overdue', 'blocked', 'waiting'] then
+    -- Whatever late work does, it comes into the list of overdue work, changes there, or leaves it.
+    if array[p_from, p_to] && array['overdue', 'blocked', 'waiting'] or v_deadline <= internal.now() then
       v_topics := v_topics || '[["problems", "problems.overdue_step"]]';
     end if;
   elsif p_kind = 'workflow_run' then

@@ -82,7 +82,7 @@ begin
     if v_evidence_schema is not null then
       v_verdict.problems := v_verdict.problems || fsm.shape_problems('evidence', v_label, v_evidence_schema, p_evidence);
     end if;
-    if v_audit_required and coalesce(btrim(p_evidence ->> 'audit_ref'), '') = '' then
+    if v_audit_required and internal.is_blank(p_evidence ->> 'audit_ref') then
       v_verdict.problems := v_verdict.problems || internal.problem('RS007', jsonb_build_object('transition', v_label));
     end if;
     if v_verdict.event_type is not null and not v_event_active then

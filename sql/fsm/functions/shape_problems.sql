@@ -5,7 +5,7 @@ create or replace function fsm.shape_problems(p_document text, p_label text, p_s
 language plpgsql stable
 as $$
 declare
-  v_breaks constant jsonb := event.value_problems(p_schema, p_value);
+  v_breaks constant jsonb := case p_document when 'evidence' then fsm.evidence_breaks(p_schema, p_value) else event.value_problems(p_schema, p_value) end;
 begin
   return case when v_breaks = '[]' then '[]' else internal.problem('RS027', jsonb_strip_nulls(jsonb_build_object(
     'document', p_document, 'transition', p_label, 'breaks', v_breaks))) end;

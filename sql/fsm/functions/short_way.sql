@@ -32,5 +32,5 @@ as $$
                            offset 0)
          end
      and (t.data_rule is null or p_data @@ t.data_rule)
-     and (t.evidence_schema is null or event.value_problems(t.evidence_schema, p_evidence) = '[]')
+     and (t.evidence_schema is null or fsm.evidence_breaks(t.evidence_schema, p_evidence) = '[]')
 $$;

@@ -63,7 +63,10 @@ begin
         'workflow', v_run.workflow, 'age', governance.age_words(v_step.last_transition_at, p_locale),
         'step', case when v_step.seen then governance.words('headline.step.named', p_locale, jsonb_build_object('no', v_step.step_no, 'name', v_step.name))
                      else governance.words('rollup.sentence.hidden_step', p_locale) end,
-        'state', (select lower(translate(left(w.label, 1), 'ĐÂĂÊÔƠƯ', 'đâăêôơư')) || substr(w.label, 2) from governance.state_words(v_step.state_machine_id, coalesce(v_run.decisive_state_code, v_step.state_code), p_locale) w)))
+        'state', case when v_run.colour = 'red' and coalesce(v_run.decisive_state_code, v_step.state_code) in ('ready', 'in_progress', 'waiting')
+                      -- Red in a state that is not: it is late.
+                      then governance.words('headline.work.late', p_locale)
+                      else (select lower(translate(left(w.label, 1), 'ĐÂĂÊÔƠƯ', 'đâăêôơư')) || substr(w.label, 2) from governance.state_words(v_step.state_machine_id, coalesce(v_run.decisive_state_code, v_step.state_code), p_locale) w) end))
       || ' ' || v_sentence || case when v_held > 0 then ' ' || governance.counted('headline.run.held', v_held, p_locale) else '' end,
       case when v_step.seen then 'go_to_cause' end, '/runs/' || internal.prefixed('wfr', v_id) || '?step=' || internal.prefixed('stp', v_step.step_run_id));
   end if;

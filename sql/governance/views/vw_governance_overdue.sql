@@ -5,14 +5,16 @@ with late as (
     from workflow.workflow_run r
     join workflow.step_run s on s.workflow_run_id = r.workflow_run_id
     join workflow.workflow_step_def d on d.step_def_id = s.step_def_id
-   where r.state_code not in ('completed', 'cancelled') and s.deadline < (select internal.now()) and s.state_code in ('overdue', 'blocked', 'waiting')
+   where r.state_code not in ('completed', 'cancelled') and s.deadline <= (select internal.now())
+     and workflow.is_past_deadline(s.state_code, s.deadline, (select internal.now()))
   union all
   select 'task', t.task_run_id, t.workflow_run_id, r.workflow, t.task_key, d.name_en, d.name_vi, t.state_code, t.facet,
          t.deadline, t.overdue_first_at, t.pic_id, t.block_reason, true, t.trace_id, t.seq
     from workflow.workflow_run r
     join workflow.task_run t on t.workflow_run_id = r.workflow_run_id
     join workflow.workflow_task_def d on d.task_def_id = t.task_def_id
-   where r.state_code not in ('completed', 'cancelled') and t.deadline < (select internal.now()) and t.state_code in ('overdue', 'blocked', 'waiting'))
+   where r.state_code not in ('completed', 'cancelled') and t.deadline <= (select internal.now())
+     and workflow.is_past_deadline(t.state_code, t.deadline, (select internal.now())))
 select 'overdue_step'::text as category, l.run_kind || ':' || l.run_id as item_id, l.workflow || '/' || l.key || '/' || l.state_code as cause,
        case when l.deadline < coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
                                  from config.dot_config c where c.key = 'problems.critical_after_seconds.overdue_step'), (select internal.now()))
@@ -29,4 +31,4 @@ select 'overdue_step'::text as category, l.run_kind || ':' || l.run_id as item_i
 union all
 select 'overdue_step', f.item_id, f.cause, f.severity, f.since, f.title_en, f.title_vi, f.facts, f.trace_id, f.run_kind, f.run_id, f.issue_id, f.source_ref
   from governance.v_open_finding f where f.issue_class = 'overdue_step';
-comment on view governance.vw_governance_overdue is 'Steps and tasks past their deadline that are overdue, blocked or waiting, in runs that still go on.';
+comment on view governance.vw_governance_overdue is 'Steps and tasks past their deadline now, in whatever state their work stands still or goes on, in runs that still go on.';

@@ -43,6 +43,10 @@ begin
       -- Somebody freed or reopened it: where its sub-workflow stands by now counts again.
       perform workflow.tell_parent(p_work.run_id);
     end if;
+    if p_to = 'completed' then
+      -- What it gives now is new.
+      update workflow.step_run s set stale_since = null where s.step_run_id = p_work.run_id and s.stale_since is not null;
+    end if;
     if v_was_state = 'completed' then
       -- What is opened again is unfinished again.
       perform workflow.want_critical_path(p_work.workflow_run_id);
@@ -53,6 +57,9 @@ begin
     select s.workflow_run_id, 'bridge', s.step_run_id from workflow.step_run s where s.step_run_id = p_work.step_run_id and s.executor_class_ref = 'sub_workflow';
   end if;
   perform workflow.set_timers(p_work, p_to, p_trigger_ref);
+  if p_work.run_kind = 'task' and p_to = 'completed' then
+    perform workflow.go_on_after_tasks(p_work.step_run_id);
+  end if;
   return v_report;
 end
 $$;

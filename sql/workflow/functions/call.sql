@@ -77,6 +77,9 @@ begin
     -- What was waited for may have come before the wait was on record.
     perform workflow.resume_if_resolved(v_work.run_kind, v_work.run_id);
   elsif v_verb in ('reopen_for_correction', 'blocker_resolved') then
+    if v_verb = 'reopen_for_correction' then
+      perform workflow.reopen_run(v_work, p_evidence);
+    end if;
     perform workflow.make_job(v_work.run_kind, v_work.run_id);
   elsif v_target.to_state in ('cancelled', 'cannot_complete', 'failed') then
     perform workflow.close_waits(v_work.run_id, v_target.to_state);

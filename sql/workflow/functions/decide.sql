@@ -1,5 +1,5 @@
 -- promise: a decision about a step or task is on record; null when the key stands for it already.
--- refuses with: RS012 the key stands for another decision, RS013
+-- refuses with: RS012 the key stands for another decision, RS013, RS027 a fact is blank
 create or replace function workflow.decide(
   p_work workflow.work, p_kind text, p_facts jsonb, p_principal text, p_actor_class text, p_approval_id uuid, p_idempotency_key text
 ) returns uuid
@@ -12,6 +12,11 @@ declare
 begin
   if v_problems is not null then
     perform internal.refuse(v_problems);
+  end if;
+  -- What a decision rests on is evidence like that of a move.
+  v_problems := fsm.blank_members(null, p_facts);
+  if v_problems <> '[]' then
+    perform internal.refuse(internal.problem('RS027', jsonb_build_object('document', 'evidence', 'breaks', v_problems)));
   end if;
   select d.* into v_known from workflow.step_decision d where d.run_id = p_work.run_id and d.idempotency_key = p_idempotency_key;
   if found then

@@ -14,12 +14,15 @@ declare
 begin
   select r.mandatory_count, r.completed_count, coalesce(v_rollup ->> 'frozen_rollup_state_code', v_rollup ->> 'rollup_state_code') as colour into v_run
     from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
-  select s.step_run_id, s.step_key, s.step_key = any (v_hidden) as hidden, s.state_machine_id, s.state_code, d.name_en, d.name_vi into v_step
+  select s.step_run_id, s.step_key, s.step_key = any (v_hidden) as hidden, s.state_machine_id, s.state_code, d.name_en, d.name_vi,
+         -- A step that counts as red in a state that is not is named by what makes it so.
+         v_run.colour = 'red' and s.state_code in ('ready', 'in_progress', 'waiting') as is_late into v_step
     from workflow.step_run s join workflow.workflow_step_def d using (step_def_id)
    where s.step_run_id = (v_rollup ->> 'decisive_step_run_id')::uuid;
   select jsonb_object_agg(m.locale, replace(replace(replace(replace(m.text, '{done}', v_run.completed_count::text), '{total}', v_run.mandatory_count::text),
            '{step}', coalesce(case when v_step.hidden then h.text when m.locale = 'vi' then v_step.name_vi else v_step.name_en end, '')),
-           '{state}', coalesce((select l.text from fsm.state_def d join config.message l on l.message_key = d.ui_label_i18n_key and l.locale = m.locale
+           '{state}', coalesce((select h.text from config.message h where v_step.is_late and h.message_key = 'headline.work.late' and h.locale = m.locale),
+                               (select l.text from fsm.state_def d join config.message l on l.message_key = d.ui_label_i18n_key and l.locale = m.locale
                                  where d.state_machine_id = v_step.state_machine_id and d.state_code = v_rollup ->> 'decisive_state_code'),
                                v_rollup ->> 'decisive_state_code', '')))
     into v_sentence

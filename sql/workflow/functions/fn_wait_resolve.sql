@@ -23,7 +23,7 @@ begin
     return jsonb_build_object('wait_id', p_wait_id, 'resumed', v_work.state_code <> 'waiting', 'replayed', true);
   end if;
   perform workflow.require_live_run(v_work);
-  v_why := coalesce(workflow.wait_objection(v_wait, v_work, p_principal, p_actor_class), case when p_proof = '{}' then 'there is no proof' end);
+  v_why := coalesce(workflow.wait_objection(v_wait, v_work, p_principal, p_actor_class), case when internal.says_nothing(p_proof) then 'there is no proof' end);
   if v_why is not null then
     perform internal.refuse(internal.problem('RW015', jsonb_build_object('wait_id', p_wait_id, 'facet', v_wait.facet, 'of', v_wait.subject_ref, 'why', v_why)));
   end if;

@@ -1,6 +1,6 @@
 -- promise: the work that a leased job is about is under way under this lease: claimed, tried again, or going on after a lost lease or a
---          wait. Gives what to work with. When there is nothing to do the answer says so (nothing_to_do) and the job is settled; when the
---          run is on hold the job goes back to the queue for a while (held).
+--          wait. Gives what to work with. When there is nothing to do the answer says so (nothing_to_do) and the job is settled: so it is with
+--          a step whose tasks are open, which waits for them. When the run is on hold the job goes back to the queue for a while (held).
 -- callers: chancery_app (executor_worker); an agent signs the claim or the retry that this makes, a service need not
 -- locks: the run of the workflow, the job
 -- refuses with: RE010, RE011, RE018, RI001–RI008, RW…, RS…
@@ -34,6 +34,12 @@ begin
                           null, p_key_id, p_signature);
   end if;
   -- A lease that was lost leaves the work in progress: the next worker goes on with it.
-  return workflow.assignment(workflow.take(v_work.run_kind, v_work.run_id), p_job_id);
+  v_work := workflow.take(v_work.run_kind, v_work.run_id);
+  if workflow.wait_for_tasks(v_work, 'chancery:tasks:' || p_job_id || '#' || p_lease_no) then
+    v_work := workflow.peek(v_work.run_kind, v_work.run_id);
+    perform queue.ack(queue.lease_owner(p_worker, p_principal, null), array[p_job_id], array[p_lease_no], '{succeeded}', array[jsonb_build_object('nothing_to_do', v_work.state_code)]);
+    return jsonb_build_object('nothing_to_do', true, 'state', v_work.state_code, 'run_state', v_run_state);
+  end if;
+  return workflow.assignment(v_work, p_job_id);
 end
 $$;

@@ -7,19 +7,22 @@ language plpgsql stable security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_run record;
-  v_red_blocks boolean;
+  v_policy jsonb;
+  v_now constant timestamptz := internal.now();
   v_found record;
 begin
   select r.state_machine_id, r.frozen_at, r.rollup_state_code into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
   if not found then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow_run', 'id', p_workflow_run_id)));
   end if;
-  v_red_blocks := workflow.rollup_policy(v_run.state_machine_id) -> 'blocked_escalation_treats_as_red' = 'true';
+  v_policy := workflow.rollup_policy(v_run.state_machine_id);
   with seen as (
     select s.step_run_id, s.step_no, s.state_code, s.mandatory, s.skipped, s.on_critical_path,
            case
              when not s.mandatory or s.skipped then 'none'
-             when s.state_code = 'blocked' and v_red_blocks and workflow.fn_step_blocked_severity(s.step_run_id) = 'red' then 'red'
+             when s.state_code = 'blocked' and v_policy -> 'blocked_escalation_treats_as_red' = 'true'
+                  and workflow.fn_step_blocked_severity(s.step_run_id) = 'red' then 'red'
+             when s.state_code <> 'blocked' and v_policy -> 'late_treats_as_red' = 'true' and workflow.is_past_deadline(s.state_code, s.deadline, v_now) then 'red'
              else case d.semantic_class when 'idle' then 'gray' when 'wait' then 'yellow' when 'red' then 'red' else 'green' end end as class
       from workflow.step_run s join fsm.state_def d using (state_machine_id, state_code)
      where s.workflow_run_id = p_workflow_run_id)

@@ -37,7 +37,10 @@ begin
          (select array_agg(1 + before order by i) from (select n.i, (sum(n.n) over (order by n.i) - n.n)::int as before from ins n) x) || 1 + (select count(*)::int from way),
          (select array_agg(w.f order by w.t, w.f) from way w),
          (select array_agg(n.n order by n.i) from ins n),
-         (select array_agg((case when p_definition ? 'start' then p_definition -> 'start' ? s.key else s.i = 1 end) order by s.i) from step s)
+         -- Without a start: the one step that nothing leads to, where there is one; otherwise the first.
+         (select array_agg((case when p_definition ? 'start' then p_definition -> 'start' ? s.key
+                                 when (select count(*) from ins r where r.n = 0) = 1 then n.n = 0
+                                 else s.i = 1 end) order by s.i) from step s join ins n using (i))
     into v_out_first, v_out, v_in_first, v_in, v_left, v_reached;
   for v_i in 1 .. v_count loop
     if v_left[v_i] = 0 then

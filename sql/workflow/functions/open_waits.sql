@@ -20,10 +20,12 @@ begin
          when 'waiting_time_gate' then v_until is not null
          when 'waiting_dependency' then exists (
            select from workflow.step_run s where s.workflow_run_id = p_work.workflow_run_id and s.step_key = v_wait.wait ->> 'step' and s.step_run_id <> p_work.step_run_id)
-         when 'waiting_human' then coalesce(btrim(v_wait.wait ->> 'of'), '') <> ''
+           -- Or its own tasks, all of them.
+           or p_work.run_kind = 'step' and v_wait.wait -> 'tasks' = 'true' and not v_wait.wait ? 'step'
+         when 'waiting_human' then not internal.is_blank(v_wait.wait ->> 'of')
          when 'waiting_external' then v_wait.wait ->> 'token_sha256' ~ '^[0-9a-f]{64}$' end, false) then
       perform internal.refuse(internal.problem('RW007', jsonb_build_object('wait', v_wait.wait, 'expected',
-        'waiting_time_gate: until; waiting_dependency: another step of the run; waiting_human: of (whom or what); waiting_external: token_sha256')));
+        'waiting_time_gate: until; waiting_dependency: another step of the run, or tasks: true for the step''s own; waiting_human: of (whom or what); waiting_external: token_sha256')));
     end if;
     v_token := case when v_wait.wait ->> 'facet' = 'waiting_external' then decode(v_wait.wait ->> 'token_sha256', 'hex') end;
     -- A call-back that was issued before the call went out is the wait itself.
@@ -36,10 +38,10 @@ begin
       insert into workflow.wait (wait_id, run_kind, run_id, workflow_run_id, facet, subject_kind, subject_ref, until, token_sha256, cycle_no, attempt, issued_at, opened)
       select internal.derived_uuid(p_work.run_id, 'wait,' || (p_work.seq + 1) || ',' || v_wait.no), p_work.run_kind, p_work.run_id, p_work.workflow_run_id,
              v_wait.wait ->> 'facet',
-             case v_wait.wait ->> 'facet' when 'waiting_dependency' then 'step' when 'waiting_human' then coalesce(v_wait.wait ->> 'subject_kind', 'person') end,
+             case v_wait.wait ->> 'facet' when 'waiting_dependency' then case when v_wait.wait ? 'step' then 'step' else 'tasks' end when 'waiting_human' then coalesce(v_wait.wait ->> 'subject_kind', 'person') end,
              case v_wait.wait ->> 'facet'
-               when 'waiting_dependency' then (select s.step_run_id::text from workflow.step_run s
-                                                where s.workflow_run_id = p_work.workflow_run_id and s.step_key = v_wait.wait ->> 'step')
+               when 'waiting_dependency' then coalesce((select s.step_run_id::text from workflow.step_run s
+                                                         where s.workflow_run_id = p_work.workflow_run_id and s.step_key = v_wait.wait ->> 'step'), p_work.run_id::text)
                when 'waiting_human' then v_wait.wait ->> 'of' end,
              v_until, v_token, p_work.cycle_no, p_work.retry_count, internal.now(), true;
     end if;
@@ -48,6 +50,9 @@ begin
       from workflow.wait w join workflow.step_run s on w.subject_kind = 'step' and s.step_run_id::text = w.subject_ref
      where w.run_id = p_work.run_id and w.resolved_at is null and s.state_code = 'completed';
   end loop;
+  if p_work.run_kind = 'step' and workflow.tasks_are_done(p_work.run_id) then
+    perform workflow.end_wait_for_tasks(p_work.run_id);
+  end if;
   if exists (select from workflow.wait w where w.run_id = p_work.run_id and w.resolved_at is null and w.facet = 'waiting_human' and w.subject_kind <> 'person') then
     -- The decision may have been made while the wait was being written.
     insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'approval', p_work.run_id);

@@ -1,5 +1,6 @@
 -- promise: what a step in a state adds to the colour of its run: by the semantic class that the state has in the registry, and by the
---          active policy for blocks that count as red. Nothing for an optional or skipped step, and none for a task.
+--          active policy for blocks that count as red and for work past its deadline. Nothing for an optional or skipped step, and none
+--          for a task.
 create or replace function workflow.rollup_class(p_work workflow.work, p_state text) returns text
 language plpgsql stable
 as $$
@@ -18,6 +19,11 @@ begin
     select r.workflow_class, r.state_machine_id into v_run from workflow.workflow_run r where r.workflow_run_id = p_work.workflow_run_id;
     v_policy := workflow.rollup_policy(v_run.state_machine_id);
     if v_policy -> 'blocked_escalation_treats_as_red' = 'true' and workflow.block_is_red(p_work, v_run.workflow_class) then
+      return 'red';
+    end if;
+  elsif v_class in ('active', 'wait') and workflow.is_past_deadline(p_state, p_work.deadline, internal.now()) then
+    select r.state_machine_id into v_run from workflow.workflow_run r where r.workflow_run_id = p_work.workflow_run_id;
+    if workflow.rollup_policy(v_run.state_machine_id) -> 'late_treats_as_red' = 'true' then
       return 'red';
     end if;
   end if;

@@ -7,7 +7,11 @@ select t.step_run_id, t.workflow_run_id, t.step_def_id, t.step_no, t.step_key, t
        t.failure_classification, t.failure_class, t.retry_count, t.retry_limit, t.cycle_no, t.output_snapshot_id, t.work_no, t.on_critical_path,
        t.rollup_class, t.decisive_rank, d.semantic_class, coalesce(d.floor_equivalent, t.state_code) as floor_state_code, case when t.state_code
        = 'failed' and t.failure_classification = 'transient' then t.retry_count || '/' || t.retry_limit - 1 end as retrying,
-       case when t.state_code = 'blocked' then workflow.fn_step_blocked_severity(t.step_run_id) end as blocked_severity, t.overdue_first_at is not null and t.completed_at is null as
-       past_deadline
+       case when t.state_code = 'blocked' then workflow.fn_step_blocked_severity(t.step_run_id) end as blocked_severity, workflow.is_past_deadline(t.state_code, t.deadline, (select internal.now())) as
+       past_deadline, t.overdue_first_at is not null as was_late, t.stale_since,
+       t.state_code = 'cannot_complete' and exists (select from fsm.transition_log l where l.run_id = t.step_run_id and l.seq = t.seq and l.trigger_ref = 'escalate') as escalated,
+       case when t.state_code in ('failed', 'cannot_complete') then (
+         select l.evidence::jsonb ->> 'detail' from fsm.transition_log l where l.run_id = t.step_run_id and l.trigger_ref = 'executor_failure' order by l.seq desc limit 1)
+       end as failure_detail
   from workflow.step_run t join fsm.state_def d using (state_machine_id, state_code);
-comment on view workflow.v_step_run is 'Each with its place on the floor of nine states, for who knows no others; retrying and severity are shown, not states.';
+comment on view workflow.v_step_run is 'Each with its place on the floor of nine states, for who knows no others; retrying, escalated and severity are shown, not states. past_deadline is a matter of now, was_late of whenever.';

@@ -33,10 +33,12 @@ fn text(detail: &Detail) -> String {
         ("", work.name_vi.clone()),
         ("state", state.to_owned()),
         ("note", note_of(work)),
+        ("why", work.failure_detail.clone().unwrap_or_default()),
         ("who", who),
         ("began", at(&work.started_at)),
         ("deadline", at(&work.deadline)),
-        ("overdue since", at(&work.overdue_first_at)),
+        ("overdue first", at(&work.overdue_first_at)),
+        ("stale since", at(&work.stale_since)),
         ("done", at(&work.completed_at)),
         ("sub-run", detail.sub_run.map(|id| id.to_string()).unwrap_or_default()),
     ]);

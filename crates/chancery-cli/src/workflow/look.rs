@@ -311,12 +311,18 @@ pub(crate) fn note_of(work: &WorkRow) -> String {
         "failed" | "cannot_complete" => {
             notes.extend(work.failure_class.clone());
             notes.extend(work.retrying.as_ref().map(|retry| format!("retrying {retry}")));
+            notes.extend(work.escalated.then(|| "escalated".to_owned()));
         }
         "completed" if work.completed_after_deadline == Some(true) => notes.push("late".to_owned()),
         _ => {}
     }
     if work.past_deadline && work.state_code != "overdue" {
         notes.push("past its deadline".to_owned());
+    } else if work.was_late && !work.past_deadline && work.state_code != "completed" {
+        notes.push("was late".to_owned());
+    }
+    if work.stale_since.is_some() {
+        notes.push("its output is stale".to_owned());
     }
     if work.cycle_no > 0 {
         notes.push(format!("correction {}", work.cycle_no));

@@ -90,7 +90,7 @@ fn machines_are_applied_once(place: &Place) {
     assert_eq!((&again["outcome"], &again["active"]), (&json!("unchanged"), &json!(true)));
 
     // A version with guards that no room has.
-    let next = STEP.replace("version: 1.1.0", "version: 9.0.0").replace("G-", "NEW-");
+    let next = STEP.replace("version: 1.2.0", "version: 9.0.0").replace("G-", "NEW-");
     let file = place.file("step.yaml", &next);
     let said = place.done(&["machine", "apply", &file]);
     assert!(
@@ -103,7 +103,7 @@ fn machines_are_applied_once(place: &Place) {
         "{refused}"
     );
     assert_eq!(place.json(&["machine", "show", "step@9.0.0"])["active"], false);
-    assert_eq!(place.json(&["machine", "show", "step"])["state_machine_id"], "step@1.1.0");
+    assert_eq!(place.json(&["machine", "show", "step"])["state_machine_id"], "step@1.2.0");
 
     let listed = place.json(&["machine", "list"]);
     let names: Vec<_> =

@@ -329,6 +329,7 @@ impl<'a> Checker<'a> {
                     self.expect_evidence(row, &all);
                     completed_at = Some(row.at_micros);
                 }
+                "step_reopened" => self.went_back(row),
                 _ => self.nothing_written(row),
             }
             frozen = (row.to_state == "paused").then(|| row.at_micros.to_string());
@@ -346,6 +347,32 @@ impl<'a> Checker<'a> {
             }
         }
         self.entry_id = None;
+    }
+
+    /// A completed run went back to work with the reopening of a step, on the approval of that.
+    fn went_back(&mut self, row: &LogRow) {
+        const RULE: &str = "move_was_approved";
+        self.nothing_written(row);
+        self.expect_move(row, "principal", Some(&row.principal), Some("chancery"));
+        let evidence = evidence_of(row);
+        let (step, approval) =
+            (text_of(&evidence, "step_run_id"), text_of(&evidence, "approval_id"));
+        let all = json!({
+            "audit_ref": format!("step:{step}"), "step_run_id": step, "approval_id": approval,
+        });
+        self.expect_evidence(row, &all);
+        let (asked, spent) = (
+            self.rows.one(REQUEST, "approval_id", approval),
+            self.rows.one(USE, "approval_id", approval),
+        );
+        let (Some(asked), Some(spent)) = (asked, spent) else {
+            return self.wrong_move(row, RULE, format!("approval {approval} was not used for it"));
+        };
+        let expected = [("kind", Some("step_reopen")), ("subject_ref", Some(step))];
+        self.expect_all(asked, RULE, &expected);
+        if !spent.text("used_for_ref").starts_with(&format!("{step}/")) {
+            self.wrong_move(row, RULE, format!("approval {approval} was used for something else"));
+        }
     }
 
     fn workflow_started(&mut self, run: Row<'a>, row: &LogRow) {
@@ -398,8 +425,12 @@ impl<'a> Checker<'a> {
         let class = step.text("rollup_class");
         let counts = !part.optional && !walked.skipped;
         let expected = if counts { colour_of(state) } else { "none" };
-        // A block counts as red after a while, or when somebody says so.
-        if class != expected && !(counts && state == "blocked" && class == "red") {
+        // A block counts as red after a while, or when somebody says so; open work when it is past its deadline.
+        let due = step.number("deadline");
+        let late = matches!(state, "ready" | "in_progress" | "waiting")
+            && due.is_some()
+            && (step.opt("overdue_first_at").is_some() || due <= step.number("last_transition_at"));
+        if class != expected && !(counts && (state == "blocked" || late) && class == "red") {
             let what = format!("rollup_class is {class}, its state makes it {expected}");
             self.wrong(step, COUNTS, what);
         }

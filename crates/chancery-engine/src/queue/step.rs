@@ -125,7 +125,8 @@ async fn report(
     }
 }
 
-/// What the database will not have: the step moved on meanwhile, or the answer breaks a rule and is a failure of the step.
+/// What the database will not have. The step moved on meanwhile or waits for its tasks; or the answer itself is wrong, which is a failure
+/// of the step; or a rule does not let a good answer in. That may be another time, so it is never a failure for good.
 async fn refused(
     store: &Store,
     lease: Lease<'_>,
@@ -139,19 +140,37 @@ async fn refused(
         Ok(now) => now,
         Err(settled) => return settled,
     };
-    let why = refusal.to_string();
+    let why = why(refusal);
     let trouble = match answer {
-        Ok(Outcome::Done(_)) => Trouble::bad_output(why),
         // Only work in time can wait; the next try is in time again.
         Ok(Outcome::Waiting(_)) if now.state == "overdue" => Trouble::timeout(why),
+        _ if !is_about_the_answer(refusal.code) => Trouble::refused(why),
+        Ok(Outcome::Done(_)) => Trouble::bad_output(why),
         Ok(Outcome::Waiting(_)) | Err(_) => Trouble::bad_request(why),
     };
     match report(store, lease, kind, &Err(trouble)).await {
         Ok(settled) | Err(Reported::Settled(settled)) => settled,
         Err(Reported::Refused(refusal)) => {
-            Settled::Open(Err(Failure::for_good(format!("its report was refused: {refusal}"))))
+            let why = self::why(&refusal);
+            Settled::Open(Err(Failure::passing(format!("its report was refused: {why}"))))
         }
     }
+}
+
+/// Whether a refusal says that what the executor answered is malformed or breaks what was agreed: the same again would be refused again.
+fn is_about_the_answer(code: Code) -> bool {
+    matches!(code, Code::RW007 | Code::RW008 | Code::RW009 | Code::RW012 | Code::RW024)
+}
+
+/// A refusal with everything that stood against it by name, guards too: it stands in the log of the step and in its dead letter.
+fn why(refusal: &Refusal) -> String {
+    let named = refusal.problems.iter().map(|problem| {
+        let guard = problem.facts.get("guard").and_then(Value::as_str);
+        let guard = guard.map(|guard| format!(" by {guard}")).unwrap_or_default();
+        format!("{} {}{guard}", problem.code, problem.problem)
+    });
+    let named: Vec<String> = named.collect();
+    format!("{} ({})", refusal.title, named.join(", "))
 }
 
 fn is_lost(code: Code) -> bool {

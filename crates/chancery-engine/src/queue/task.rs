@@ -30,11 +30,13 @@ pub enum FailureClass {
     BadOutput,
     NotAllowed,
     Rejected,
+    /// A rule did not let the result in.
+    Refused,
 }
 
 impl FailureClass {
     /// Every class that executors use.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Timeout,
         Self::Unavailable,
         Self::Unclassified,
@@ -42,6 +44,7 @@ impl FailureClass {
         Self::BadOutput,
         Self::NotAllowed,
         Self::Rejected,
+        Self::Refused,
     ];
 
     /// The word of the database.
@@ -54,13 +57,14 @@ impl FailureClass {
             Self::BadOutput => "bad_output",
             Self::NotAllowed => "not_allowed",
             Self::Rejected => "rejected",
+            Self::Refused => "refused",
         }
     }
 
     /// Whether trying again can help: `transient` or `permanent`.
     pub const fn classification(self) -> &'static str {
         match self {
-            Self::Timeout | Self::Unavailable | Self::Unclassified => "transient",
+            Self::Timeout | Self::Unavailable | Self::Unclassified | Self::Refused => "transient",
             Self::BadRequest | Self::BadOutput | Self::NotAllowed | Self::Rejected => "permanent",
         }
     }
@@ -92,6 +96,7 @@ impl Trouble {
         bad_output => BadOutput,
         not_allowed => NotAllowed,
         rejected => Rejected,
+        refused => Refused,
     }
 }
 

@@ -95,6 +95,9 @@ fn detail_of(step: &WorkRow) -> Option<String> {
             let severity = step.blocked_severity.as_deref().unwrap_or("yellow_dark");
             Some(format!("{reason}, {severity}"))
         }
+        "ready" | "in_progress" | "waiting" if step.past_deadline => {
+            Some("past its deadline".to_owned())
+        }
         "waiting" => step.facet.clone(),
         "overdue" => step.deadline.as_ref().map(|deadline| format!("since {deadline}")),
         "failed" | "cannot_complete" => step.failure_class.clone(),

@@ -425,3 +425,45 @@ async fn a_late_worker_is_refused_and_the_step_is_done_once() {
     assert_eq!(scene.db.fingerprint().await, before, "nothing changed");
     assert_eq!(scene.moves(step).await, "precondition_resolved step_claim step_complete");
 }
+
+/// RUN-11, RUN-18: a rule that does not let a result in makes no permanent failure of the work. A step with open tasks waits for them; one
+/// whose postcondition does not hold is tried again, and its dead letter names the guard.
+#[tokio::test]
+async fn a_refusal_by_a_rule_is_no_permanent_failure() {
+    let scene = FlowScene::new().await;
+    let title = json!({ "en": "Sign", "vi": "Ký" });
+    let more = json!({
+        "executor": "noop", "tasks": [{ "key": "sign", "title": title, "pic": { "starter": true } }],
+    });
+    let (_, step) = scene.flow.one_step("signed", &more).await;
+    let tally = scene.work("noop", Arc::new(Noop)).await;
+    assert_eq!((tally.succeeded, tally.failed, tally.late), (1, 0, 0), "{tally:?}");
+    assert_eq!(scene.state(step).await, "waiting");
+    assert_eq!(scene.jobs(step).await, ["succeeded"]);
+
+    let more = json!({
+        "executor": "noop", "with": { "output": { "sum": 0 } }, "postcondition": "$.output.sum > 0",
+        "output": { "type": "object", "required": ["sum"], "properties": { "sum": { "type": "number" } } },
+    });
+    let (_, step) = scene.flow.one_step("unmet", &more).await;
+    scene.work("noop", Arc::new(Noop)).await;
+    assert_eq!(scene.state(step).await, "failed transient refused");
+    assert_eq!(scene.jobs(step).await, ["retry_waiting"]);
+    let why = format!(
+        "select evidence::jsonb ->> 'detail' from fsm.transition_log where run_id = '{step}' and trigger_ref = 'executor_failure'"
+    );
+    let detail = scene.db.text(&why).await;
+    assert!(detail.contains("RS006") && detail.contains("G-POSTCONDITION"), "{detail}");
+    for hours in 1..40 {
+        scene.later(&format!("{hours} hours")).await;
+        scene.work("noop", Arc::new(Noop)).await;
+        if scene.jobs(step).await == ["dead_letter"] {
+            break;
+        }
+    }
+    assert_eq!(scene.state(step).await, "failed transient refused");
+    let letter =
+        format!("select d::text from queue.job_dead_letter d where d::text like '%{step}%'");
+    let letter = scene.db.text(&letter).await;
+    assert!(letter.contains("G-POSTCONDITION"), "{letter}");
+}

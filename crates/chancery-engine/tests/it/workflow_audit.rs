@@ -65,6 +65,25 @@ async fn every_way_of_a_run_replays() {
     assert_eq!(runs, "completed, cancelled");
 }
 
+/// AUD-1, RUN-9, RUN-12: a run that was completed, opened again with a step of its, late, and completed once more replays at every
+/// stage.
+#[tokio::test]
+async fn a_run_that_was_completed_twice_replays() {
+    let scene = Scene::empty().await;
+    scene
+        .completed_twice(async |stage| {
+            let report = scene.audit().await;
+            assert_eq!(report.mismatches, [], "{stage}");
+            let state = format!("select coalesce((select state_code from workflow.step_run where workflow_run_id = '{}' and state_code = '{stage}'), '')", scene.run);
+            assert_eq!(scene.db.text(&state).await, stage);
+        })
+        .await;
+    let run = scene.db.text("select state_code from workflow.workflow_run").await;
+    assert_eq!(run, "completed");
+    let moves = "select string_agg(split_part(split_part(transition_id, '#', 2), ':', 1), ' ' order by seq) from fsm.transition_log where run_kind = 'workflow_run'";
+    assert_eq!(scene.db.text(moves).await, "birth W1 W2 W6 W2");
+}
+
 /// AUD-1, RUN-1…RUN-18, PRO-1: evidence that was changed with its digest is named by what it does not fit.
 #[tokio::test]
 async fn evidence_that_was_changed_with_its_digest_is_named() {

@@ -28,7 +28,8 @@ pub enum State {
     Cancelled,
 }
 
-/// What makes a block worse than it looks; without meaning for a step in another state.
+/// What makes a block worse than it looks; without meaning for a step in another state, but for the deadline: work past it is late in
+/// every state in which it is open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// It has lasted longer than its class of workflow bears.
@@ -51,6 +52,7 @@ pub struct Relation {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     pub blocked_escalation_treats_as_red: bool,
+    pub late_treats_as_red: bool,
 }
 
 /// Worse is greater.
@@ -142,6 +144,11 @@ impl Step {
         }
         match self.state {
             State::NotStarted => None,
+            State::Ready | State::InProgress | State::Waiting
+                if self.block.deadline_passed && policy.late_treats_as_red =>
+            {
+                Some(Colour::Red)
+            }
             State::Ready | State::InProgress | State::Completed => Some(Colour::Green),
             State::Waiting => Some(Colour::Yellow),
             State::Blocked => {

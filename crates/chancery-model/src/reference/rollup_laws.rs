@@ -8,7 +8,7 @@ use super::rollup::{
     Block, Colour, Policy, Relation, State, Step, critical_path, downstream, rollup,
 };
 
-const POLICY: Policy = Policy { blocked_escalation_treats_as_red: true };
+const POLICY: Policy = Policy { blocked_escalation_treats_as_red: true, late_treats_as_red: true };
 
 /// From good to bad, as the traffic light has it.
 const WORSE: [State; 5] =
@@ -125,7 +125,7 @@ fn a_block_is_red_for_any_one_reason() {
         Block { deadline_passed: true, ..plain },
         Block { escalated: true, ..plain },
     ];
-    let lenient = Policy { blocked_escalation_treats_as_red: false };
+    let lenient = Policy { blocked_escalation_treats_as_red: false, ..POLICY };
     let step = |block| Step { state: State::Blocked, optional: false, skipped: false, block };
     assert_eq!(rollup(&[step(plain)], POLICY).colour, Colour::Yellow);
     for block in reasons {

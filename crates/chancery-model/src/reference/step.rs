@@ -68,10 +68,10 @@ fn rules() -> Vec<Rule> {
             if ["G-CURRENT-PIC"] emits "step.recovered_from_overdue" audit yes;
 
         "T7" "overdue" => "completed" by "pic_human" on "rpc" "step_complete"
-            if ["G-OUTPUT-CONTRACT", "G-LATE-COMPLETION", "G-TASKS-DONE"]
+            if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION", "G-LATE-COMPLETION", "G-TASKS-DONE"]
             emits "step.completed" audit yes;
         "T7" "overdue" => "completed" by "executor_worker" on "rpc" "step_complete"
-            if ["G-OUTPUT-CONTRACT", "G-LATE-COMPLETION", "G-TASKS-DONE"]
+            if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION", "G-LATE-COMPLETION", "G-TASKS-DONE"]
             emits "step.completed" audit yes;
         "T8" "in_progress" => "completed" by "pic_human" on "rpc" "step_complete"
             if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION", "G-TASKS-DONE"]

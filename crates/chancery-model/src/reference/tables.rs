@@ -26,8 +26,8 @@ fn tables_have_the_size_the_seeds_add_up_to() {
     // birth 2, T1 1, T0s 1, T2 1, T2x 1, T2r 1, T3 3, T3r 1, T4 3, T4r 3, T5 1, T6 1, T6p 1, T7 2, T8 2,
     // T8r 1, T9 3, T9o 1, T10 1, T11 1, T12 3 states × 3 actors = 9, T12r 1, T13 8
     check_size("task", 10, 49);
-    // birth 5, W1 1, W2 1, W3 3, W4 1, W5 1
-    check_size("workflow_run", 5, 12);
+    // birth 5, W1 1, W2 1, W3 3, W4 1, W5 1, W6 1
+    check_size("workflow_run", 5, 13);
     // mark 3, escalate 1, promote 2, repromote 2, approve 1, defer 1, reject 1, redefer 1, cut 1,
     // verify_pass 1, verify_fail 1, abandon 11 states − 2 conceptual − abandoned = 8
     check_size("cut_request", 11, 23);

@@ -77,9 +77,9 @@ fn rules() -> Vec<Rule> {
             if ["G-CURRENT-PIC"] emits "task.recovered_from_overdue" audit yes;
 
         "T7" "overdue" => "completed" by "task_pic_human" on "rpc" "task_complete"
-            if ["G-OUTPUT-CONTRACT", "G-LATE-COMPLETION"] emits "task.completed" audit yes;
+            if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION", "G-LATE-COMPLETION"] emits "task.completed" audit yes;
         "T7" "overdue" => "completed" by "executor_worker" on "rpc" "task_complete"
-            if ["G-OUTPUT-CONTRACT", "G-LATE-COMPLETION"] emits "task.completed" audit yes;
+            if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION", "G-LATE-COMPLETION"] emits "task.completed" audit yes;
         "T8" "in_progress" => "completed" by "task_pic_human" on "rpc" "task_complete"
             if ["G-OUTPUT-CONTRACT", "G-POSTCONDITION"] emits "task.completed" audit yes;
         "T8" "in_progress" => "completed" by "executor_worker" on "rpc" "task_complete"

@@ -1,4 +1,4 @@
-//! The workflow-run machine: seed C §4.4 and ruling 15.
+//! The workflow-run machine: seed C §4.4 and rulings 14 and 15.
 //!
 //! Only the lifecycle moves by rule; the roll-up colour is computed beside it and is no state.
 
@@ -14,7 +14,7 @@ pub const MACHINE: Machine = Machine {
         State::terminal("cancelled"),
         State::terminal("completed"),
     ],
-    terminal_exits: &[],
+    terminal_exits: &[("completed", "W6")],
     rules,
 };
 
@@ -45,5 +45,7 @@ fn rules() -> Vec<Rule> {
             if [] emits "workflow.paused" audit yes;
         "W5" "paused" => "in_progress" by "reviewer" on "rpc" "workflow_resume"
             if [] emits "workflow.resumed" audit yes;
+        "W6" "completed" => "in_progress" by "system" on "event" "step_reopened"
+            if ["G-STEP-REOPENED"] emits "workflow.reopened" audit yes;
     }
 }

@@ -124,6 +124,8 @@ pub struct WorkRow {
     pub state_code: String,
     pub floor_state_code: String,
     pub facet: Option<String>,
+    /// The same, by the name that the column has in the seeds.
+    pub waiting_facet: Option<String>,
     pub seq: i64,
     pub mandatory: bool,
     pub skipped: bool,
@@ -133,7 +135,10 @@ pub struct WorkRow {
     pub executor_class: String,
     pub started_at: Option<String>,
     pub deadline: Option<String>,
+    /// Now, not once.
     pub past_deadline: bool,
+    /// Once, whether it is now or not.
+    pub was_late: bool,
     pub overdue_first_at: Option<String>,
     pub completed_at: Option<String>,
     pub completed_after_deadline: Option<bool>,
@@ -142,10 +147,17 @@ pub struct WorkRow {
     pub blocked_severity: Option<String>,
     pub failure_classification: Option<String>,
     pub failure_class: Option<String>,
+    /// Why it failed last, in the words of who reported it.
+    pub failure_detail: Option<String>,
     pub retrying: Option<String>,
+    /// It was handed up because no try could mend it.
+    pub escalated: bool,
     pub retry_count: i32,
     pub cycle_no: i32,
     pub on_critical_path: bool,
+    /// Since when its output is older than the corrected run of its sub-workflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stale_since: Option<String>,
     pub last_transition_at: String,
 }
 

@@ -88,7 +88,7 @@ async fn a_deadline_moves_forward_with_a_reason() {
         "earlier than before"
     );
     assert_eq!(flow.refuses(extend(&flow, id, "-1 hours", "a", "why")).await, ["RW016"]);
-    assert_eq!(flow.refuses(extend(&flow, id, "2 hours", "a", " ")).await, ["RW016"]);
+    assert_eq!(flow.refuses(extend(&flow, id, "2 hours", "a", " ")).await, ["RS027"]);
     let done = extend(&flow, id, "2 hours", "a", "why").await.expect("extended");
     assert!(!done.replayed);
     assert!(extend(&flow, id, "2 hours", "a", "why").await.expect("the same").replayed);

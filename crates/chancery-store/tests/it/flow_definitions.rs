@@ -38,6 +38,19 @@ fn with(field: &str, value: Value) -> Value {
     )
 }
 
+/// RUN-13: without a start the one step that nothing leads to is it, wherever it is written.
+#[tokio::test]
+async fn the_one_first_step_needs_no_start() {
+    let definition = workflow("free", vec![human("b"), human("a")], vec![way("a > b")]);
+    let (flow, run) = Flow::with(definition).await;
+    assert_eq!(flow.states(run).await, "a ready, b not_started");
+    let two = workflow("two", vec![human("c"), human("a"), human("b")], vec![way("a > c")]);
+    assert_eq!(
+        problems(&flow, &two).await,
+        ["/steps: no start leads there; name every first step in \"start\" (a, b)"]
+    );
+}
+
 /// Every problem with a definition, each with its place and its name. Nothing is stored of one that has any.
 #[tokio::test]
 async fn every_problem_is_named() {

@@ -158,6 +158,32 @@ async fn t7_completed_after_its_deadline() {
     assert_eq!(flow.state_of(run).await, "completed");
 }
 
+/// RUN-3, T7: work that is late meets the same contract and postcondition as work in time; a task too.
+#[tokio::test]
+async fn t7_meets_the_postcondition_as_t8_does() {
+    let part = json!({ "key": "part", "title": { "en": "p", "vi": "p" }, "pic": { "principal": "tess" },
+        "deadline": "1 minute", "postcondition": "$.output.sum > 0",
+        "output": { "type": "object", "required": ["sum"], "properties": { "sum": { "type": "number" } } } });
+    let (flow, run, id) = overdue(json!({
+        "postcondition": "$.output.sum > 0", "tasks": [part],
+        "output": { "type": "object", "required": ["sum"], "properties": { "sum": { "type": "number" } } },
+    }))
+    .await;
+    let task = flow.task(run, "part").await;
+    flow.claim_by(task, TESS).await;
+    flow.ring().await;
+    assert_eq!(flow.state_of(task).await, "overdue");
+    assert_eq!(
+        flow.refuses(flow.complete_by(task, json!({ "sum": 0 }), TESS)).await,
+        ["G-POSTCONDITION"]
+    );
+    flow.complete_by(task, json!({ "sum": 1 }), TESS).await.expect("the task is done");
+    assert_eq!(flow.refuses(flow.complete(id, json!({}))).await, ["RW008"]);
+    assert_eq!(flow.refuses(flow.complete(id, json!({ "sum": 0 }))).await, ["G-POSTCONDITION"]);
+    flow.complete(id, json!({ "sum": 1 })).await.expect("completed");
+    assert!(flow.told(id).await.starts_with("T7 overdue>completed desk/pic_human"));
+}
+
 /// T7, T8: not while a task of the step is open.
 #[tokio::test]
 async fn t8_not_while_a_task_is_open() {

@@ -146,3 +146,75 @@ async fn a_failing_task_is_tried_again_and_handed_up() {
     let done = flow.report(&job, "task_complete", late, Some(json!({}))).await;
     assert!(done.is_err(), "its job is dead");
 }
+
+/// RUN-5, RUN-11, RUN-18: a step of a worker's waits for its tasks before it is worked on, with the facet that says so; the last task
+/// lets it go on, and its worker gets the next job.
+#[tokio::test]
+async fn a_workers_step_waits_for_its_tasks() {
+    let part = |key: &str| step(key, json!({ "pic": { "principal": "tess" } }));
+    let definition =
+        single("sent", json!({ "executor": "noop", "tasks": [part("sign"), part("seal")] }));
+    let (flow, run) = Flow::with(definition).await;
+    let id = flow.step(run, "work").await;
+    let job = flow.leased().await;
+    let nothing = flow.begin(&job).await.expect("an answer");
+    assert!(nothing.nothing_to_do && nothing.state == "waiting", "{nothing:?}");
+    assert_eq!(
+        flow.told(id).await,
+        "T3 in_progress>waiting chancery/executor_worker rpc:step_wait | step.waiting {\"waiting_facet\": \"waiting_dependency\"}"
+    );
+    assert_eq!(
+        (flow.row_of(id).await["facet"].clone(), flow.colour(run).await),
+        (json!("waiting_dependency"), "yellow".to_owned())
+    );
+    assert!(flow.claim(10).await.is_empty(), "its job is settled");
+
+    for key in ["sign", "seal"] {
+        assert_eq!(flow.state_of(id).await, "waiting", "{key} is open");
+        let task = flow.task(run, key).await;
+        flow.claim_by(task, TESS).await;
+        flow.complete_by(task, json!({}), TESS).await.expect("done");
+    }
+    assert_eq!(
+        flow.told(id).await,
+        "T3r waiting>in_progress chancery/system event:facet_resolved | step.resumed {}"
+    );
+    let job = flow.working().await;
+    flow.report_done(&job, json!({ "n": 1 })).await.expect("completed");
+    flow.turn().await;
+    assert_eq!(
+        (flow.state_of(id).await, flow.state_of(run).await),
+        ("completed".to_owned(), "completed".to_owned())
+    );
+}
+
+/// A task that is opened again while its step is worked on: the result is refused, nothing fails, and the work is taken up again when
+/// the task is done. Late work cannot wait; it is taken up again all the same.
+#[tokio::test]
+async fn a_task_that_is_opened_again_holds_its_step_up() {
+    for late in [false, true] {
+        let part = step("sign", json!({ "pic": { "principal": "tess" } }));
+        let fields = json!({ "executor": "noop", "deadline": "1 minute", "tasks": [part] });
+        let (flow, run) = Flow::with(single("sent", fields)).await;
+        let (id, task) = (flow.step(run, "work").await, flow.task(run, "sign").await);
+        flow.claim_by(task, TESS).await;
+        flow.complete_by(task, json!({}), TESS).await.expect("signed");
+        let job = flow.working().await;
+        let approval = flow.approved("step_reopen", &task.to_string()).await;
+        let evidence =
+            audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
+        flow.call(task, "task_reopen_for_correction", evidence, None, CHIEF).await.expect("opened");
+        if late {
+            flow.later(61_000).await;
+            flow.ring().await;
+        }
+        assert_eq!(flow.refuses(flow.report_done(&job, json!({}))).await, ["G-TASKS-DONE"]);
+        let nothing = flow.begin(&job).await.expect("an answer");
+        let state = if late { "overdue" } else { "waiting" };
+        assert!(nothing.nothing_to_do && nothing.state == state, "{nothing:?}");
+        flow.complete_by(task, json!({}), TESS).await.expect("signed again");
+        let job = flow.working().await;
+        flow.report_done(&job, json!({})).await.expect("completed");
+        assert_eq!(flow.state_of(id).await, "completed");
+    }
+}

@@ -16,7 +16,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{Executor as _, Row as _};
 use uuid::Uuid;
 
-const POLICY: Policy = Policy { blocked_escalation_treats_as_red: true };
+const POLICY: Policy = Policy { blocked_escalation_treats_as_red: true, late_treats_as_red: true };
 const DEFINITIONS: usize = 200;
 const MOST_STEPS: usize = 40;
 /// Runs that are written, asked about and forgotten together.
@@ -488,7 +488,7 @@ async fn the_policy_is_a_row() {
         )
         .await
         .expect("another policy");
-    let lenient = Policy { blocked_escalation_treats_as_red: false };
+    let lenient = Policy { blocked_escalation_treats_as_red: false, ..POLICY };
     let mild = compare(&mut admin, &runs, lenient).await;
     assert_ne!(strict, mild, "some run has a block that is worse than it looks");
     admin

@@ -327,9 +327,11 @@ async fn what_is_brought_has_the_declared_shape() {
     );
     let run = draft(&store).await;
     store.fn_state_transition_apply(&check(run)).await.expect("checked");
-    for (reason, expected) in
-        [(json!("ok"), vec![RS027]), (json!(5), vec![RS006, RS027]), (json!("   "), vec![RS006])]
-    {
+    for (reason, expected) in [
+        (json!("ok"), vec![RS027]),
+        (json!(5), vec![RS006, RS027]),
+        (json!("   "), vec![RS006, RS027]),
+    ] {
         let mut asked = post(run);
         asked.evidence["reason"] = reason.clone();
         assert_eq!(codes(store.fn_state_transition_apply(&asked).await), expected, "{reason}");

@@ -266,6 +266,48 @@ impl Scene {
         self.app.fn_work_report(lease, &report).await.expect("reported");
     }
 
+    /// A run of one step of a worker's, which waits for its task; completed, opened again, and completed once more. `stage` is called after
+    /// each of these.
+    pub(crate) async fn completed_twice(&self, mut stage: impl AsyncFnMut(&str)) {
+        self.adopt(&json!({
+            "workflow": "sent", "title": title("Sent"),
+            "steps": [{ "key": "post", "title": title("Post"), "executor": "http", "deadline": "1 hour",
+                        "tasks": [{ "key": "sign", "title": title("Sign") }] }],
+        }))
+        .await;
+        self.start(self.run, "sent").await;
+        let post = self.step("post");
+        let sign = derived_uuid(post, "sign");
+        let again = self.approved("step_reopen", post, None).await;
+        let leased = self.app.fn_job_claim("http", 1, "hand-1", PRODUCT).await.expect("a claim");
+        let lease = Lease {
+            job_id: leased[0].job_id,
+            lease_no: leased[0].lease_no,
+            worker: "hand-1",
+            principal: PRODUCT,
+        };
+        let begun = self.app.fn_work_begin(lease).await.expect("begun");
+        assert!(begun.nothing_to_do, "{begun:?}");
+        stage("waiting").await;
+        self.say("task", sign, "task_claim", json!({}), None).await;
+        self.say("task", sign, "task_complete", json!({}), Some(json!({ "by": "hand" }))).await;
+        self.executor(post, "step_complete", json!({}), Some(json!({ "n": 1 }))).await;
+        self.turn(self.run).await;
+        stage("completed").await;
+        let said = json!({ "approval_id": again, "correction_reason": "data_error" });
+        self.say("step", post, "step_reopen_for_correction", said, None).await;
+        stage("in_progress").await;
+        self.later("2 hours").await;
+        for timer in self.app.fn_timer_due(10, PRODUCT).await.expect("timers") {
+            self.app.fn_timer_fire(timer, PRODUCT).await.expect("fired");
+        }
+        self.say("step", post, "step_reengage", json!({}), None).await;
+        stage("in_progress").await;
+        self.executor(post, "step_complete", json!({}), Some(json!({ "n": 2 }))).await;
+        self.turn(self.run).await;
+        stage("completed").await;
+    }
+
     async fn every_way(&self) {
         self.start(self.run, "purchase").await;
         self.start(self.off, "purchase").await;
