@@ -94,6 +94,7 @@ mod schema;
 mod session;
 mod shadowing;
 mod shipped;
+mod signature_vectors;
 mod source;
 mod summaries;
 mod support;
