@@ -60,6 +60,8 @@ pub enum Domain {
     Approval,
     /// A signature under a revision.
     Kb,
+    /// What a new key says: whose it is.
+    Key,
 }
 
 impl Domain {
@@ -70,6 +72,7 @@ impl Domain {
             Self::Lane => ("cutter", &[LANE_PAYLOAD_TYPE]),
             Self::Approval => ("approval", &["application/vnd.chancery.approval.v1+json"]),
             Self::Kb => ("kb", &["application/vnd.chancery.kb.v1+json"]),
+            Self::Key => ("key", &["application/vnd.chancery.key.v1+json"]),
         }
     }
 
@@ -151,6 +154,17 @@ impl Statement {
     /// A signature under a revision; the payload is [`crate::kb::signature_payload`].
     pub fn kb(payload: impl Into<String>) -> Self {
         Self::of(Domain::Kb, 1, payload)
+    }
+
+    /// What a new key signs: whose it is. Without it somebody could register a key that they do not have.
+    pub fn possession(principal: &str, key: &VerifyingKey) -> Self {
+        let payload = canonical::to_string(&json!({
+            "domain": "chancery.key.v1",
+            "meaning": "this key is mine",
+            "principal": principal,
+            "public_key": hex::encode(key.as_bytes()),
+        }));
+        Self::of(Domain::Key, 1, payload)
     }
 
     /// Its type, which is signed as well.
@@ -241,6 +255,7 @@ mod tests {
             (Domain::Lane, "cutter"),
             (Domain::Approval, "approval"),
             (Domain::Kb, "kb"),
+            (Domain::Key, "key"),
         ] {
             let first = text(&format!("chancery.{name}.v1"));
             assert_eq!(domain.version_of(&first), Ok(1));
