@@ -179,7 +179,7 @@ grant execute on function
   identity.fn_principal_add(text, text, text[], text),
   identity.fn_principal_revoke(text, text[], text),
   identity.fn_principal_set_active(text, boolean, text),
-  identity.fn_key_register(uuid, text, bytea, uuid, text),
+  identity.fn_key_register(uuid, text, bytea, bytea, uuid, text),
   identity.fn_key_revoke(uuid, text, text)
   to chancery_migrator;
 -- The cutter: each duty has its door. Who calls as whom is asked again inside (identity.actor_problems).
@@ -349,7 +349,7 @@ grant execute on function
 -- Access: the server asks, the operator sets.
 grant execute on function
   identity.fn_bearer(text, bytea), identity.fn_sign_in_salt(text), identity.fn_sign_in(text, bytea, uuid, bytea, bytea),
-  identity.fn_sign_in_oidc(text, text, uuid, bytea, bytea), identity.fn_session_end(uuid), identity.fn_key_request(uuid, text, bytea),
+  identity.fn_sign_in_oidc(text, text, uuid, bytea, bytea), identity.fn_session_end(uuid), identity.fn_key_request(uuid, text, bytea, bytea),
   fsm.fn_actions(text, uuid, text)
   to chancery_app;
 grant execute on function

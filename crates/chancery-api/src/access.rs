@@ -133,6 +133,10 @@ pub struct NewKeyRequest {
     /// ed25519, hex.
     #[schemars(regex(pattern = "^[0-9a-f]{64}$"))]
     pub public_key: String,
+    /// The new key's signature, hex, under the DSSE encoding of the type `application/vnd.chancery.key.v1+json` and the canonical JSON
+    /// `{"domain":"chancery.key.v1","meaning":"this key is mine","principal":…,"public_key":…}`.
+    #[schemars(regex(pattern = "^[0-9a-f]{128}$"))]
+    pub possession: String,
 }
 
 /// A key that was asked for.

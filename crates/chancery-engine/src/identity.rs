@@ -8,6 +8,7 @@ use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use chancery_model::envelope::Statement;
 use chancery_store::identity::SigningKey as RegisteredKey;
 use chancery_store::{Role, Store};
 use ed25519_dalek::SigningKey;
@@ -24,6 +25,33 @@ pub struct Keystore(PathBuf);
 pub struct OwnKey {
     pub key_id: Uuid,
     pub key: SigningKey,
+}
+
+impl OwnKey {
+    /// Registers the public half, signed by the private one.
+    ///
+    /// # Errors
+    /// The database's refusal.
+    pub async fn register(
+        &self,
+        store: &Store,
+        principal: &str,
+        supersedes: Option<Uuid>,
+        acted_by: Option<&str>,
+    ) -> Result<RegisteredKey, chancery_store::Error> {
+        let public = self.key.verifying_key();
+        let possession = Statement::possession(principal, &public).sign(&self.key);
+        store
+            .fn_key_register(
+                self.key_id,
+                principal,
+                public.as_bytes(),
+                &possession,
+                supersedes,
+                acted_by,
+            )
+            .await
+    }
 }
 
 impl std::fmt::Debug for OwnKey {
@@ -228,21 +256,11 @@ async fn register(
     if !store.principals().await?.iter().any(|known| known.name == principal) {
         // The door gives the refusal its words; it is asked with a key that is never written anywhere.
         let probe = SigningKey::generate(&mut rand::rngs::OsRng);
-        let public = probe.verifying_key();
-        return Ok(store
-            .fn_key_register(Uuid::now_v7(), principal, public.as_bytes(), supersedes, acted_by)
-            .await?);
+        let own = OwnKey { key_id: Uuid::now_v7(), key: probe };
+        return Ok(own.register(store, principal, supersedes, acted_by).await?);
     }
     let own = keystore.create(principal)?;
-    let registered = store
-        .fn_key_register(
-            own.key_id,
-            principal,
-            own.key.verifying_key().as_bytes(),
-            supersedes,
-            acted_by,
-        )
-        .await;
+    let registered = own.register(store, principal, supersedes, acted_by).await;
     if registered.as_ref().is_err_and(|error| error.refusal().is_some()) {
         let path = keystore.path(principal, own.key_id);
         fs::remove_file(&path).map_err(|source| Error::File { path, source })?;

@@ -121,7 +121,7 @@ impl Actor {
         }
         let Some(own) = self.key.as_ref() else { return Ok(None) };
         let signature = statement.sign(&own.key);
-        // PostgreSQL cannot check it, so it is checked before it is stored.
+        // The database verifies it as well; a fault here is told here.
         assert!(
             statement.is_signed_by(own.key.verifying_key().as_bytes(), &signature),
             "a signature made with a key verifies with that key"

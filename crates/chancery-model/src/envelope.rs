@@ -1,12 +1,12 @@
 //! Signed envelopes: ed25519 over the DSSE pre-authentication encoding, which binds the payload's type to its bytes.
 //!
-//! PostgreSQL cannot verify ed25519, so a signature is verified by whoever makes it before it is stored, and by the audit
-//! from the stored row: the payload of a move can be rebuilt from its log row alone.
+//! The database verifies a signature before it stores it (`identity.verify_ed25519`), and the audit does it again from the stored
+//! row: the payload of a move can be rebuilt from its log row alone. Both judge alike, as strictly as ed25519 can be judged.
 //!
 //! Every statement has a version: that of a move is its log row's `hash_version`, all others name theirs in their text
 //! ([`Domain`]). What was signed under a version is rebuilt by that version's function, which is never edited.
 
-use ed25519_dalek::{Signature, Signer, SigningKey, Verifier, VerifyingKey};
+use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -60,6 +60,8 @@ pub enum Domain {
     Approval,
     /// A signature under a revision.
     Kb,
+    /// What a new key says: whose it is.
+    Key,
 }
 
 impl Domain {
@@ -70,6 +72,7 @@ impl Domain {
             Self::Lane => ("cutter", &[LANE_PAYLOAD_TYPE]),
             Self::Approval => ("approval", &["application/vnd.chancery.approval.v1+json"]),
             Self::Kb => ("kb", &["application/vnd.chancery.kb.v1+json"]),
+            Self::Key => ("key", &["application/vnd.chancery.key.v1+json"]),
         }
     }
 
@@ -153,6 +156,17 @@ impl Statement {
         Self::of(Domain::Kb, 1, payload)
     }
 
+    /// What a new key signs: whose it is. Without it somebody could register a key that they do not have.
+    pub fn possession(principal: &str, key: &VerifyingKey) -> Self {
+        let payload = canonical::to_string(&json!({
+            "domain": "chancery.key.v1",
+            "meaning": "this key is mine",
+            "principal": principal,
+            "public_key": hex::encode(key.as_bytes()),
+        }));
+        Self::of(Domain::Key, 1, payload)
+    }
+
     /// Its type, which is signed as well.
     pub fn payload_type(&self) -> &'static str {
         self.payload_type
@@ -204,11 +218,23 @@ impl Statement {
 
     /// Whether `signature` is this key's signature of this statement. Malformed keys and signatures are simply not good.
     pub fn is_signed_by(&self, public_key: &[u8], signature: &[u8]) -> bool {
-        let Ok(public_key) = <[u8; 32]>::try_from(public_key) else { return false };
-        let Ok(public_key) = VerifyingKey::from_bytes(&public_key) else { return false };
-        let Ok(signature) = Signature::from_slice(signature) else { return false };
-        public_key.verify(&self.pre_authentication_encoding(), &signature).is_ok()
+        is_signature(public_key, &self.pre_authentication_encoding(), signature)
     }
+}
+
+/// The public key that these bytes are, unless nobody may have it: bytes that are no point, or not the one encoding of their
+/// point, or a point of small order, under which one signature is good for every text.
+pub fn public_key(bytes: &[u8]) -> Option<VerifyingKey> {
+    let key = VerifyingKey::from_bytes(bytes.try_into().ok()?).ok()?;
+    let is_canonical = key.to_edwards().compress().as_bytes() == key.as_bytes();
+    (is_canonical && !key.is_weak()).then_some(key)
+}
+
+/// Whether this is the ed25519 signature of these bytes by this key, as strictly as the database judges it.
+pub fn is_signature(key: &[u8], message: &[u8], signature: &[u8]) -> bool {
+    let Some(key) = public_key(key) else { return false };
+    let Ok(signature) = Signature::from_slice(signature) else { return false };
+    key.verify_strict(message, &signature).is_ok()
 }
 
 /// The name in a machine id, `name@version`; a bare name is one already.
@@ -229,6 +255,7 @@ mod tests {
             (Domain::Lane, "cutter"),
             (Domain::Approval, "approval"),
             (Domain::Kb, "kb"),
+            (Domain::Key, "key"),
         ] {
             let first = text(&format!("chancery.{name}.v1"));
             assert_eq!(domain.version_of(&first), Ok(1));

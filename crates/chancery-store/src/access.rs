@@ -363,11 +363,13 @@ impl Store {
         request_id: Uuid,
         principal: &str,
         public_key: &[u8],
+        possession: &[u8],
     ) -> Result<KeyRequest, Error> {
-        let request: Value = sqlx::query_scalar("select identity.fn_key_request($1, $2, $3)")
+        let request: Value = sqlx::query_scalar("select identity.fn_key_request($1, $2, $3, $4)")
             .bind(request_id)
             .bind(principal)
             .bind(public_key)
+            .bind(possession)
             .fetch_one(&self.pool)
             .await?;
         decode(request)

@@ -98,7 +98,7 @@ impl Store {
         decode(principal)
     }
 
-    /// Registers a public key; with `supersedes` it is a rotation.
+    /// Registers a public key, which signed whose it is (`possession`); with `supersedes` it is a rotation.
     ///
     /// # Errors
     /// `Refused` when the key belongs to somebody else, was revoked or is malformed.
@@ -107,17 +107,20 @@ impl Store {
         key_id: Uuid,
         principal: &str,
         public_key: &[u8],
+        possession: &[u8],
         supersedes: Option<Uuid>,
         acted_by: Option<&str>,
     ) -> Result<SigningKey, Error> {
-        let key: Value = sqlx::query_scalar("select identity.fn_key_register($1, $2, $3, $4, $5)")
-            .bind(key_id)
-            .bind(principal)
-            .bind(public_key)
-            .bind(supersedes)
-            .bind(acted_by)
-            .fetch_one(&self.pool)
-            .await?;
+        let key: Value =
+            sqlx::query_scalar("select identity.fn_key_register($1, $2, $3, $4, $5, $6)")
+                .bind(key_id)
+                .bind(principal)
+                .bind(public_key)
+                .bind(possession)
+                .bind(supersedes)
+                .bind(acted_by)
+                .fetch_one(&self.pool)
+                .await?;
         decode(key)
     }
 

@@ -5,6 +5,7 @@ mod cluster;
 mod database;
 pub mod flows;
 mod hand;
+pub mod keys;
 mod machines;
 mod people;
 pub mod slice;

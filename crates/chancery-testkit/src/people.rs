@@ -21,8 +21,7 @@ pub(crate) async fn actor(
     let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
     operator.fn_principal_add(name, kind, &classes, None).await.expect("a principal");
     let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::from_bytes(&[seed; 32]) };
-    let public = own.key.verifying_key();
-    operator.fn_key_register(own.key_id, name, public.as_bytes(), None, None).await.expect("a key");
+    own.register(operator, name, None, None).await.expect("a key");
     Actor::new(name, Some(own))
 }
 

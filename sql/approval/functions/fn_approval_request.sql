@@ -1,7 +1,7 @@
 -- promise: the request stands, signed by who asks; the same id with the same request gives it again.
 -- callers: chancery_app, cutter_exec, cutter_review
 -- locks: the request (advisory), so that the same request twice at once is one
--- refuses with: RA001 what is asked is malformed, RA008 the id stands for another request, RC007, RC010, RI001–RI008, RS025
+-- refuses with: RA001 what is asked is malformed, RA008 the id stands for another request, RC007, RC010, RI001–RI008, RI051, RS025
 create or replace function approval.fn_approval_request(
   p_approval_id uuid, p_kind text, p_subject_ref text, p_subject_digest bytea, p_risk text, p_title text, p_facts jsonb, p_expires_at bigint,
   p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint, p_payload text, p_signature bytea
@@ -14,6 +14,7 @@ declare
   v_request approval.approval_request;
   v_ranks constant text[] := '{low,medium,high}';
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
   perform pg_advisory_xact_lock(hashtextextended('approval:' || p_approval_id, 0));
   select r.* into v_existing from approval.approval_request r where r.approval_id = p_approval_id;

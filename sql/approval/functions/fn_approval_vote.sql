@@ -3,7 +3,7 @@
 -- callers: chancery_app, cutter_review
 -- locks: the request (advisory)
 -- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, or its id is taken, RA010 agents do not
---               vote, RC007, RC010, RI001–RI008, RS025
+--               vote, RC007, RC010, RI001–RI008, RI051, RS025
 create or replace function approval.fn_approval_vote(
   p_vote_id uuid, p_approval_id uuid, p_decision text, p_rationale text, p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint,
   p_payload text, p_signature bytea
@@ -16,6 +16,7 @@ declare
   v_problems jsonb;
   v_payload text;
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
   perform pg_advisory_xact_lock(hashtextextended('approval:' || p_approval_id, 0));
   select r.* into v_request from approval.approval_request r where r.approval_id = p_approval_id;

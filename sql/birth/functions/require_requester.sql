@@ -1,8 +1,10 @@
 -- promise: who asks for permits may: active, of this class, behind a login that acts for it, and a person or agent with a signature
---          under each request. (The signature is over the move; whoever uses it checks it, as of every move.)
--- callers: birth.fn_birth_permit_request
--- refuses with: RI001–RI008
-create or replace function birth.require_requester(p_principal text, p_actor_class text, p_key_id uuid, p_asks birth.permit_ask[]) returns void
+--          of theirs under each request: under the move that reserves it.
+-- callers: birth.fn_birth_permit_request, before anything is locked
+-- refuses with: RI001–RI008, RI051
+create or replace function birth.require_requester(
+  p_collection text, p_principal text, p_actor_class text, p_key_id uuid, p_asks birth.permit_ask[]
+) returns void
 language plpgsql stable
 as $$
 declare
@@ -14,6 +16,22 @@ begin
     p_principal, v_principal.kind, v_principal.active, v_principal.actor_classes, p_actor_class, p_key_id,
     -- Nothing asked for is nothing signed, and is refused for what it is.
     cardinality(p_asks) > 0 and not exists (select from unnest(p_asks) a where a.signature is null));
+  if v_problems = '[]' then
+    -- What cannot be reserved has no reservation that could be signed, and is refused for that.
+    select coalesce(jsonb_agg(s.problem), '[]') into v_problems
+      from (
+        select jsonb_array_elements(fsm.move_signature_problems(
+                 'birth_permit', a.permit_id, 'RESERVED', p_principal, p_actor_class, t.trigger_kind, t.trigger_ref,
+                 jsonb_build_object('request_hash', encode(birth.request_hash(
+                   p_collection, a.entity_code, a.entity_name, a.species_code, coalesce(a.governance_role, f.governance_role), a.payload_digest), 'hex')),
+                 null, 'reserve', m.state_machine_id, null, p_key_id, a.signature)) as problem
+          from unnest(p_asks) a
+          join birth.family f on f.collection_name = p_collection and f.active
+          join fsm.state_machine_def m on m.scope = 'birth_permit' and m.active
+          join fsm.transition_def t on t.state_machine_id = m.state_machine_id and t.from_state is null and t.to_state = 'RESERVED'
+                                   and t.actor_class = p_actor_class
+         where a.signature is not null) s;
+  end if;
   if v_problems <> '[]' then
     perform internal.refuse(v_problems);
   end if;

@@ -4,7 +4,7 @@
 -- arrow: reviewed_approved → cut_applied (through cut_in_progress, which is never committed)
 -- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (advisory), the document's prefix
 --        (advisory), then see fsm.move
--- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RO010, RI001–RI008, RS…
+-- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_cut(
   p_entry_id uuid, p_change_set_id uuid, p_review_decision_id uuid, p_change_set_digest bytea, p_tool_revision text, p_principal text,
   p_signature_id uuid, p_prior_signature_id uuid, p_key_id uuid, p_signed_at bigint, p_signature_payload text, p_signature bytea
@@ -16,6 +16,7 @@ declare
   v_existing record;
   v_envelope cutter_governance.manifest_envelope;
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.cutter.v1+json', p_signature_payload, p_signature);
   v_entry := cutter_governance.require_entry(p_entry_id);
   select c.change_set_id, c.executor_signature_id, c.affected_unit_count into v_existing
     from cutter_governance.cut_change_set c

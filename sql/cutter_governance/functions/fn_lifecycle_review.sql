@@ -4,7 +4,7 @@
 -- callers: cutter_review (review_authority)
 -- locks: the entry (update)
 -- refuses with: RC001, RC007, RC008 the newest decision is another one, RC010, RC015 the id stands for another decision, RC017, RC018 the cut
---               is not verified, RO010, RI001–RI008
+--               is not verified, RO010, RI001–RI008, RI051
 create or replace function cutter_governance.fn_lifecycle_review(
   p_entry_id uuid, p_verdict text, p_review_decision_id uuid, p_prior_review_decision_id uuid, p_findings jsonb, p_rationale text, p_risk text,
   p_principal text, p_key_id uuid, p_signed_at bigint, p_decision_payload text, p_decision_signature bytea
@@ -21,6 +21,7 @@ begin
      or jsonb_typeof(p_findings) is distinct from 'object' then
     perform internal.refuse(internal.problem('RC017', jsonb_build_object('verdict', p_verdict, 'risk', p_risk)));
   end if;
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.review.v1+json', p_decision_payload, p_decision_signature);
   v_entry := cutter_governance.require_entry(p_entry_id);
   select d.* into v_existing from cutter_governance.review_decision d where d.review_decision_id = p_review_decision_id;
   if found then

@@ -3,7 +3,7 @@
 -- callers: cutter_review (review_authority)
 -- arrow: review_pending → reviewed_approved | reviewed_deferred | reviewed_rejected; reviewed_approved → reviewed_deferred
 -- locks: the entry (update), its decisions (update)
--- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RO010, RI001–RI008, RS…
+-- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_review(
   p_entry_id uuid, p_verdict text, p_manifest jsonb, p_manifest_digest bytea, p_envelope_id uuid, p_review_decision_id uuid,
   p_prior_review_decision_id uuid, p_findings jsonb, p_rationale text, p_risk text, p_tool_revision text, p_principal text,
@@ -21,6 +21,7 @@ begin
   if v_to is null or p_risk is null or p_risk not in ('low', 'medium', 'high') or jsonb_typeof(p_findings) is distinct from 'object' then
     perform internal.refuse(internal.problem('RC017', jsonb_build_object('verdict', p_verdict, 'risk', p_risk)));
   end if;
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.review.v1+json', p_decision_payload, p_decision_signature);
   v_entry := cutter_governance.require_entry(p_entry_id);
   perform cutter_governance.lock_review_decision('cut_request', p_entry_id);
   select d.review_decision_id, d.verdict, m.manifest_digest, d.manifest_id into v_head

@@ -3,6 +3,7 @@
 --          kinds that move through the doors of their room alone are refused. The answer is the report that the door gives
 --          (fsm.accepted, fsm.refused).
 -- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
+-- A signature is verified before anything is locked here; a key that was used before is answered from the log without it.
 -- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
 --
 -- Why a short way and a full one, why the kind `custom` is written out, and why so few expressions and no composites on the
@@ -39,6 +40,7 @@ declare
   v_run fsm.run_row;
   v_verdict fsm.verdict;
   v_report json;
+  v_signature_holds boolean := p_signature is null;
 begin
   loop
     -- look: without a lock. The time is read after the run, so it is later than that of the move which this one follows.
@@ -86,6 +88,14 @@ begin
       v_run := row(v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data);
       v_verdict := fsm.evaluate(p_run_kind, p_run_id, v_run, p_from_state, p_to_state, p_actor_class, p_trigger_kind,
                                 p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
+      -- sign: last of what is asked without a lock, since it takes longest, and once, however often the run has to be looked at. The key of a
+      -- principal and its bytes never change, and whether it was revoked meanwhile is asked again with everything else.
+      if v_verdict.problems is null and not v_signature_holds then
+        v_verdict.problems := nullif(fsm.move_signature_problems(
+          p_run_kind, p_run_id, p_to_state, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_reason, p_idempotency_key,
+          case when v_seq = 0 then v_machine end, v_data, p_key_id, p_signature), '[]');
+        v_signature_holds := v_verdict.problems is null;
+      end if;
       if v_verdict.problems is null and not v_verdict.reads <@ array['history', 'config', 'now'] then
         -- lock: a guard that reads other rows is asked again once those rows cannot change under it. Without this a step was
         -- seen to complete beside its unfinished task: both transactions read before either wrote. (History cannot change

@@ -1,45 +1,20 @@
--- promise: the public key belongs to this principal and to no other, ever. Repeating it changes nothing.
+-- promise: the public key belongs to this principal and to no other, ever, and its private half signed that it does. Repeating it changes nothing.
 --          With p_supersedes the old key is revoked in the same transaction: that is a rotation.
 -- callers: chancery_migrator (the operator)
--- refuses with: RI001, RI005 the superseded key is not this principal's, RI006 the key was revoked, RI007 another principal's, RI012 not 32 bytes
+-- locks: the principal (share)
+-- refuses with: RI001, RI005 the superseded key is not this principal's, RI006 the key was revoked, RI007 another principal's, RI012 not 32 bytes,
+--               RI052 no usable key, RI053 not signed by it
 create or replace function identity.fn_key_register(
-  p_key_id uuid, p_principal text, p_public_key bytea, p_supersedes uuid default null, p_acted_by text default null
+  p_key_id uuid, p_principal text, p_public_key bytea, p_possession bytea, p_supersedes uuid default null, p_acted_by text default null
 ) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_existing record;
+  v_problems jsonb := identity.possession_problems(p_principal, p_public_key, p_possession);
 begin
-  if octet_length(p_public_key) is distinct from 32 then
-    perform internal.refuse(internal.problem('RI012', jsonb_build_object('bytes', octet_length(p_public_key))));
+  if v_problems <> '[]' then
+    perform internal.refuse(v_problems);
   end if;
-  perform from identity.principal p where p.name = p_principal for share;
-  if not found then
-    perform internal.refuse(internal.problem('RI001', jsonb_build_object('principal', p_principal)));
-  end if;
-  if p_supersedes is not null and not exists (
-       select from identity.signing_key k where k.key_id = p_supersedes and k.principal = p_principal) then
-    perform internal.refuse(internal.problem('RI005', jsonb_build_object('key_id', p_supersedes, 'principal', p_principal)));
-  end if;
-  insert into identity.signing_key (key_id, principal, public_key, registered_at, supersedes)
-  values (p_key_id, p_principal, p_public_key, internal.now(), p_supersedes)
-  on conflict do nothing;
-  if found then
-    perform identity.record(p_acted_by, 'key_registered', p_principal, jsonb_build_object(
-      'key_id', p_key_id, 'public_key', encode(p_public_key, 'hex'), 'supersedes', p_supersedes));
-  else
-    select k.key_id, k.principal, k.public_key, k.revoked_at into v_existing
-      from identity.signing_key k where k.public_key = p_public_key or k.key_id = p_key_id
-     order by (k.public_key = p_public_key) desc limit 1;
-    if v_existing.principal <> p_principal or v_existing.key_id <> p_key_id or v_existing.public_key <> p_public_key then
-      perform internal.refuse(internal.problem('RI007', jsonb_build_object('key_id', p_key_id, 'principal', p_principal)));
-    elsif v_existing.revoked_at is not null then
-      perform internal.refuse(internal.problem('RI006', jsonb_build_object('key_id', p_key_id, 'principal', p_principal, 'revoked_at', v_existing.revoked_at)));
-    end if;
-  end if;
-  if p_supersedes is not null then
-    perform identity.revoke_key(p_supersedes, 'superseded by ' || p_key_id, p_acted_by);
-  end if;
-  return (select to_jsonb(v) from identity.v_signing_key v where v.key_id = p_key_id);
+  return identity.register_key(p_key_id, p_principal, p_public_key, p_supersedes, p_acted_by);
 end
 $$;

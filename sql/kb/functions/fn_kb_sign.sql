@@ -2,7 +2,7 @@
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review
 -- locks: the path (advisory), so that the same signature twice at once is one
 -- refuses with: RA022 no such revision, RC007 what was signed is not what would be stored, RC010, RC015 the id stands under something else,
---               RI001–RI008, RS025
+--               RI001–RI008, RI051, RS025
 create or replace function kb.fn_kb_sign(
   p_signature_id uuid, p_path text, p_revision integer, p_meaning text, p_principal text, p_actor_class text, p_key_id uuid, p_signed_at bigint,
   p_payload text, p_signature bytea
@@ -14,6 +14,7 @@ declare
   v_existing uuid;
   v_payload text;
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.kb.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
   perform pg_advisory_xact_lock(hashtextextended('kb.path:' || p_path, 0));
   select r.* into v_revision from kb.revision r where r.path = p_path and r.revision = p_revision;

@@ -2,7 +2,7 @@
 -- callers: cutter_exec (executor_dot991)
 -- arrow: structural_verified → leg_b_recorded; the request: reviewed_approved → cut_applied
 -- locks: the run (update), its request (update), the signer's chain (advisory)
--- refuses with: RO001–RO003, RO005, RC007, RC009, RC010, RC012, RI001–RI008, RS…
+-- refuses with: RO001–RO003, RO005, RC007, RC009, RC010, RC012, RI001–RI008, RI051, RS…
 create or replace function orchestrator.fn_leg_b(
   p_run_id uuid, p_evidence jsonb, p_document text, p_change_set_digest bytea, p_tool_revision text, p_principal text, p_prior_signature_id uuid, p_key_id uuid,
   p_signed_at bigint, p_signature_payload text, p_signature bytea
@@ -15,6 +15,7 @@ declare
   v_entry cutter_governance.decision_backlog_entry;
   v_change_set_id uuid := internal.derived_uuid(p_run_id, 'change_set');
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.cutter.v1+json', p_signature_payload, p_signature);
   v_run := orchestrator.require_run(p_run_id);
   v_before := orchestrator.passed_before(v_run, 'IG_leg_b_record');
   if v_before is not null then

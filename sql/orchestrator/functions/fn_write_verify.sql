@@ -3,7 +3,7 @@
 -- callers: cutter_verify (verifier_dot992)
 -- arrow: leg_b_recorded → write_verified | failed_write_verify; the request: cut_applied → verified_complete | verify_failed_escalated
 -- locks: the run (update), then see cutter_governance.verify
--- refuses with: RO001–RO003, RO005, RC007, RC009, RC010, RC013, RC014, RC019, RC020, RI001–RI008, RS…
+-- refuses with: RO001–RO003, RO005, RC007, RC009, RC010, RC013, RC014, RC019, RC020, RI001–RI008, RI051, RS…
 create or replace function orchestrator.fn_write_verify(
   p_run_id uuid, p_evidence jsonb, p_document text, p_verdict text, p_findings jsonb, p_tool_revision text, p_principal text,
   p_prior_signature_id uuid, p_key_id uuid, p_signed_at bigint, p_signature_payload text, p_signature bytea
@@ -18,6 +18,7 @@ declare
   v_report jsonb;
   v_document record;
 begin
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.cutter.v1+json', p_signature_payload, p_signature);
   v_run := orchestrator.require_run(p_run_id);
   v_before := orchestrator.passed_before(v_run, 'IG_write_verify');
   if v_before is not null then

@@ -1,5 +1,7 @@
 -- claim: a revoked key keeps its first reason and cannot be given back by hand.
-select identity.fn_key_register('00000000-0000-0000-0000-000000000001', 'worker', decode(repeat('01', 32), 'hex'));
+set local role chancery_definer;
+select identity.register_key('00000000-0000-0000-0000-000000000001', 'worker', decode(repeat('01', 32), 'hex'), null, null);
+reset role;
 select t.equal(identity.fn_key_revoke('00000000-0000-0000-0000-000000000001', 'lost') ->> 'revoke_reason', 'lost');
 select t.equal(identity.fn_key_revoke('00000000-0000-0000-0000-000000000001', 'another') ->> 'revoke_reason', 'lost');
 select t.refused('RI013', $$select identity.fn_key_revoke('00000000-0000-0000-0000-000000000001', null)$$);

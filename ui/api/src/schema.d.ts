@@ -3402,6 +3402,11 @@ export interface components {
         NewKeyRequest: {
             /** @description ed25519, hex. */
             public_key: string;
+            /**
+             * @description The new key's signature, hex, under the DSSE encoding of the type `application/vnd.chancery.key.v1+json` and the canonical JSON
+             *     `{"domain":"chancery.key.v1","meaning":"this key is mine","principal":…,"public_key":…}`.
+             */
+            possession: string;
         };
         /** @description A move that is to be made, or looked at. */
         NewMove: {

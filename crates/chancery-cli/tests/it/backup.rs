@@ -11,6 +11,7 @@ use chancery_engine::orchestrator::backup::{
 };
 use chancery_store::Target;
 use chancery_store::managed::{BinarySearch, Cluster, Env, Home, Options, find_binaries};
+use chancery_testkit::keys;
 use tempfile::TempDir;
 
 use crate::approval::LETTER;
@@ -310,12 +311,15 @@ fn with_access(here: &Place) {
         "chancery_migrator",
         "select identity.fn_oidc_link('https://login.example.org', '1', 'alice', null)",
     );
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     asked(
         "chancery_app",
-        "select identity.fn_sign_in('alice', sha256('p'), gen_random_uuid(), sha256('t'), sha256('c')),
+        &"select identity.fn_sign_in('alice', sha256('p'), gen_random_uuid(), sha256('t'), sha256('c')),
                 identity.fn_sign_in('nobody', sha256('p'), gen_random_uuid(), sha256('t'), sha256('c')),
                 identity.fn_token_issue(gen_random_uuid(), 'alice', 'l', '{self.read}', 3600, sha256('k'), null, 'alice'),
-                identity.fn_key_request(gen_random_uuid(), 'alice', sha256('a key'))",
+                identity.fn_key_request(gen_random_uuid(), 'alice', '\\xKEY', '\\xPOSSESSION')"
+            .replace("KEY", &hex(&keys::public_key("alice's")))
+            .replace("POSSESSION", &hex(&keys::possession("alice's", "alice"))),
     );
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use chancery_model::chain::LogRow;
-use chancery_model::envelope::Statement;
+use chancery_model::envelope::{self, Statement};
 use chancery_model::evidence::Registry;
 use chancery_store::{KeyFacts, Snapshot};
 use serde_json::Value;
@@ -27,6 +27,11 @@ impl Pins {
         if hex::decode(&public_key).map(|bytes| bytes.len()) != Ok(32) {
             return Err(Error::Key(format!(
                 "the key of {principal} is not 64 hexadecimal digits: {public_key}"
+            )));
+        }
+        if hex::decode(&public_key).is_ok_and(|bytes| envelope::public_key(&bytes).is_none()) {
+            return Err(Error::Key(format!(
+                "the key of {principal} is not a usable ed25519 public key: {public_key}"
             )));
         }
         self.0.entry(principal.to_owned()).or_default().insert(public_key);

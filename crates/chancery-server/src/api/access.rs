@@ -281,8 +281,10 @@ async fn new_key_request(
     let key = hex::decode(key).ok().filter(|key| key.len() == 32 && is_lower).ok_or_else(|| {
         Problem::of(Fault::RequestInvalid, "`public_key` is 32 bytes as 64 lower case hex digits")
     })?;
+    let possession = hex::decode(&call.body.possession)
+        .map_err(|_| Problem::of(Fault::RequestInvalid, "`possession` is a signature in hex"))?;
     let id = made_by("key", call.reader(), call.key());
-    let asked = call.store().fn_key_request(id, call.reader(), &key).await?;
+    let asked = call.store().fn_key_request(id, call.reader(), &key, &possession).await?;
     Ok(key_request(asked).into())
 }
 

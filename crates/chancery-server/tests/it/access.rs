@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use axum::extract::ConnectInfo;
 use axum::http::Request;
 use chancery_server::Options;
+use chancery_testkit::keys;
 use serde_json::{Value, json};
 
 use crate::web::{Browser, PASSWORD, Web};
@@ -217,16 +218,20 @@ async fn a_key_is_asked_for_and_accepted_elsewhere() {
     let web = Web::new().await;
     web.person("amy", &["reviewer"]).await;
     let amy = web.sign_in("amy").await;
-    let ask = async |key: &str| {
-        let body = json!({ "public_key": key });
+    let ask = async |key: &str, signed_for: &str| {
+        let possession = hex::encode(keys::possession("amy's", signed_for));
+        let body = json!({ "public_key": key, "possession": possession });
         web.json(amy.request("POST", "/v1/key-requests"), &body).await
     };
     for bad in ["", "zz", &"A".repeat(64), &"a".repeat(66)] {
-        ask(bad).await.says(422, "request_invalid");
+        ask(bad, "amy").await.says(422, "request_invalid");
     }
-    let asked = ask(&"ab".repeat(32)).await.is(201);
+    let key = hex::encode(keys::public_key("amy's"));
+    // Somebody who does not have the private half cannot have it sign for themselves.
+    ask(&key, "rob").await.is(422);
+    let asked = ask(&key, "amy").await.is(201);
     assert_eq!(asked.body["outcome"], Value::Null);
-    let again = ask(&"ab".repeat(32)).await.is(201);
+    let again = ask(&key, "amy").await.is(201);
     assert_eq!(again.body, asked.body, "the same key is the same request");
     let keys = async || web.get(amy.request("GET", "/v1/me")).await.is(200).body["keys"].take();
     assert_eq!(keys().await, json!([]));

@@ -29,8 +29,8 @@ impl Person {
         operator.fn_principal_add(name, kind, &classes, None).await.expect("a principal");
         let seed: [u8; 32] = Sha256::digest(name.as_bytes()).into();
         let (key_id, key) = (Uuid::now_v7(), SigningKey::from_bytes(&seed));
-        let public = key.verifying_key();
-        operator.fn_key_register(key_id, name, public.as_bytes(), None, None).await.expect("a key");
+        let own = OwnKey { key_id, key: key.clone() };
+        own.register(&operator, name, None, None).await.expect("a key");
         let held = format!(
             "select distinct permission from identity.class_permission where actor_class = any ('{{{}}}') order by 1",
             classes.join(",")

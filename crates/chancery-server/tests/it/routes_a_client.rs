@@ -3,6 +3,7 @@
 use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
+use chancery_engine::identity::OwnKey;
 use chancery_server::router;
 use chancery_store::Role;
 use chancery_store::access::NewToken;
@@ -41,8 +42,8 @@ impl<'a> Person<'a> {
         operator.fn_principal_add(name, "human", &held, None).await.expect("a principal");
         let seed: [u8; 32] = Sha256::digest(name.as_bytes()).into();
         let (key, key_id) = (SigningKey::from_bytes(&seed), Uuid::now_v7());
-        let public = key.verifying_key();
-        operator.fn_key_register(key_id, name, public.as_bytes(), None, None).await.expect("a key");
+        let own = OwnKey { key_id, key: key.clone() };
+        own.register(&operator, name, None, None).await.expect("a key");
         let list = held.iter().map(|class| format!("'{class}'")).collect::<Vec<_>>().join(",");
         let query = format!(
             "select distinct permission from identity.class_permission where actor_class in ({list}) order by 1"

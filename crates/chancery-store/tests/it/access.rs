@@ -3,7 +3,7 @@
 use chancery_model::refusal::Code::{self, *};
 use chancery_store::access::{Argon2id, Bearer, NewSession, NewToken, Opened};
 use chancery_store::{Error, Role, Store};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, keys};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
@@ -381,17 +381,53 @@ async fn a_key_is_accepted_by_the_operator_alone() {
     let house = House::new().await;
     let (app, operator) = (&house.app, &house.operator);
     let (first, second) = (Uuid::now_v7(), Uuid::now_v7());
-    let asked = app.fn_key_request(first, "amy", &[1; 32]).await.expect("asked");
-    assert_eq!((asked.outcome.as_deref(), asked.public_key), (None, hex::encode([1_u8; 32])));
+    let asked = app
+        .fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+        .await
+        .expect("asked");
+    assert_eq!(
+        (asked.outcome.as_deref(), asked.public_key),
+        (None, hex::encode(keys::public_key("1")))
+    );
     let before = house.db.fingerprint().await;
-    app.fn_key_request(first, "amy", &[1; 32]).await.expect("the same again");
-    let again = app.fn_key_request(second, "amy", &[1; 32]).await.expect("the same key again");
+    app.fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+        .await
+        .expect("the same again");
+    let again = app
+        .fn_key_request(second, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+        .await
+        .expect("the same key again");
     assert_eq!(again.request_id, first);
     assert_eq!(before, house.db.fingerprint().await);
-    house.refuses_unchanged(app.fn_key_request(second, "bob", &[1; 32]), RI007).await;
-    house.refuses_unchanged(app.fn_key_request(first, "amy", &[2; 32]), RI007).await;
-    house.refuses_unchanged(app.fn_key_request(second, "amy", &[2; 31]), RI012).await;
-    house.refuses_unchanged(app.fn_key_request(second, "nobody", &[2; 32]), RI001).await;
+    house
+        .refuses_unchanged(
+            app.fn_key_request(
+                second,
+                "bob",
+                &keys::public_key("1"),
+                &keys::possession("1", "bob"),
+            ),
+            RI007,
+        )
+        .await;
+    house
+        .refuses_unchanged(
+            app.fn_key_request(first, "amy", &keys::public_key("2"), &keys::possession("2", "amy")),
+            RI007,
+        )
+        .await;
+    house.refuses_unchanged(app.fn_key_request(second, "amy", &[2; 31], &[0; 64]), RI012).await;
+    house
+        .refuses_unchanged(
+            app.fn_key_request(
+                second,
+                "nobody",
+                &keys::public_key("2"),
+                &keys::possession("2", "nobody"),
+            ),
+            RI001,
+        )
+        .await;
 
     for accept in [true, false] {
         let denied = app.fn_key_request_settle(first, accept, Some("amy")).await;
@@ -407,9 +443,21 @@ async fn a_key_is_accepted_by_the_operator_alone() {
     assert_eq!(before, house.db.fingerprint().await);
     house.refuses_unchanged(operator.fn_key_request_settle(first, false, None), RI050).await;
     house.refuses_unchanged(operator.fn_key_request_settle(second, true, None), RI050).await;
-    house.refuses_unchanged(app.fn_key_request(second, "amy", &[1; 32]), RI007).await;
+    house
+        .refuses_unchanged(
+            app.fn_key_request(
+                second,
+                "amy",
+                &keys::public_key("1"),
+                &keys::possession("1", "amy"),
+            ),
+            RI007,
+        )
+        .await;
 
-    app.fn_key_request(second, "amy", &[2; 32]).await.expect("asked");
+    app.fn_key_request(second, "amy", &keys::public_key("2"), &keys::possession("2", "amy"))
+        .await
+        .expect("asked");
     operator.fn_key_request_settle(second, false, None).await.expect("refused");
     assert_eq!(app.signing_keys_of("amy").await.expect("keys").len(), 1);
     assert_eq!(app.key_requests(Some("amy")).await.expect("requests").len(), 2);

@@ -1,6 +1,8 @@
 //! The doors of approvals and of the knowledge base, and every way past them.
 
+use chancery_model::envelope::Statement;
 use chancery_store::{LOGINS, Role};
+use chancery_testkit::keys;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::approval_world::{Panel, SHORTCUT};
@@ -58,7 +60,9 @@ async fn a_missing_argument_is_refused_by_code() {
     let vote = panel.a_vote(pending, "rita", "approve").await;
     let mark = panel.a_mark("policies/one", 1, "read").await;
     let text = |value: &str| format!("'{}'", value.replace('\'', "''"));
-    let seal = || format!("decode('{}', 'hex')", "01".repeat(64));
+    let seal = |principal: &str, statement: &Statement| {
+        format!("decode('{}', 'hex')", hex::encode(keys::sign(principal, statement)))
+    };
     let calls = [
         (
             "approval.fn_approval_request",
@@ -76,7 +80,7 @@ async fn a_missing_argument_is_refused_by_code() {
                 text(&panel.key("petra").to_string()),
                 ask.signed_at.to_string(),
                 text(&ask.payload),
-                seal(),
+                seal("petra", &Statement::approval(&ask.payload)),
             ],
         ),
         (
@@ -91,7 +95,7 @@ async fn a_missing_argument_is_refused_by_code() {
                 text(&panel.key("rita").to_string()),
                 vote.signed_at.to_string(),
                 text(&vote.payload),
-                seal(),
+                seal("rita", &Statement::approval(&vote.payload)),
             ],
         ),
         (
@@ -121,7 +125,7 @@ async fn a_missing_argument_is_refused_by_code() {
                 text(&panel.key("petra").to_string()),
                 mark.signed_at.to_string(),
                 text(&mark.payload),
-                seal(),
+                seal("petra", &Statement::kb(&mark.payload)),
             ],
         ),
     ];

@@ -1,12 +1,13 @@
 //! A database with people who ask, vote and write: principals with keys, and each door of `approval` and `kb` by SQL.
 //!
-//! As with the cutter, a signature is any 64 bytes here: what PostgreSQL can hold is that the signed text is the stored one.
+//! Everybody signs with the key of their name ([`keys`]).
 
 use std::collections::BTreeMap;
 
+use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
 use chancery_store::{Error, Role};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, keys};
 use serde_json::{Map, Value, json};
 use sqlx::postgres::{PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -97,13 +98,11 @@ impl Panel {
     /// In a database that has other things in it.
     pub(crate) async fn on(db: TestDb) -> Self {
         let operator = db.store(Role::Migrator);
-        let mut keys = BTreeMap::new();
-        for (n, (name, kind, classes)) in (200_u8..).zip(PRINCIPALS) {
+        let mut registered = BTreeMap::new();
+        for (name, kind, classes) in PRINCIPALS {
             let classes: Vec<String> = classes.iter().map(|&class| class.to_owned()).collect();
             operator.fn_principal_add(name, kind, &classes, None).await.expect("a principal");
-            let key_id = Uuid::now_v7();
-            operator.fn_key_register(key_id, name, &[n; 32], None, None).await.expect("a key");
-            keys.insert(name, key_id);
+            registered.insert(name, keys::register(&operator, name).await);
         }
         let pool = |options| PgPoolOptions::new().max_connections(4).connect_lazy_with(options);
         let login = |role| pool(db.target().options(role).expect("options"));
@@ -112,7 +111,7 @@ impl Panel {
             app: login(Role::App),
             review: login(Role::CutterReview),
             exec: login(Role::CutterExec),
-            keys,
+            keys: registered,
             db,
         };
         panel.as_owner(NOTE).await;
@@ -358,6 +357,16 @@ impl Panel {
 
 /// `fn_approval_request` on a connection of one's own, for transactions that are held open.
 pub(crate) async fn ask_on(connection: &mut PgConnection, ask: &Ask) -> Result<Value, Error> {
+    let signature = keys::sign(&ask.principal, &Statement::approval(&ask.payload));
+    ask_with(connection, ask, &signature).await
+}
+
+/// The same with whatever signature.
+pub(crate) async fn ask_with(
+    connection: &mut PgConnection,
+    ask: &Ask,
+    signature: &[u8],
+) -> Result<Value, Error> {
     let report = sqlx::query_scalar(
         "select approval.fn_approval_request($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
     )
@@ -374,13 +383,23 @@ pub(crate) async fn ask_on(connection: &mut PgConnection, ask: &Ask) -> Result<V
     .bind(ask.key_id)
     .bind(ask.signed_at)
     .bind(&ask.payload)
-    .bind(vec![1_u8; 64])
+    .bind(signature)
     .fetch_one(connection)
     .await?;
     Ok(report)
 }
 
 pub(crate) async fn vote_on(connection: &mut PgConnection, vote: &Vote) -> Result<Value, Error> {
+    let signature = keys::sign(&vote.principal, &Statement::approval(&vote.payload));
+    vote_with(connection, vote, &signature).await
+}
+
+/// The same with whatever signature.
+pub(crate) async fn vote_with(
+    connection: &mut PgConnection,
+    vote: &Vote,
+    signature: &[u8],
+) -> Result<Value, Error> {
     let report = sqlx::query_scalar(
         "select approval.fn_approval_vote($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
     )
@@ -393,7 +412,7 @@ pub(crate) async fn vote_on(connection: &mut PgConnection, vote: &Vote) -> Resul
     .bind(vote.key_id)
     .bind(vote.signed_at)
     .bind(&vote.payload)
-    .bind(vec![2_u8; 64])
+    .bind(signature)
     .fetch_one(connection)
     .await?;
     Ok(report)
@@ -432,6 +451,16 @@ pub(crate) async fn put_on(
 }
 
 pub(crate) async fn mark_on(connection: &mut PgConnection, mark: &Mark) -> Result<Value, Error> {
+    let signature = keys::sign(&mark.principal, &Statement::kb(&mark.payload));
+    mark_with(connection, mark, &signature).await
+}
+
+/// The same with whatever signature.
+pub(crate) async fn mark_with(
+    connection: &mut PgConnection,
+    mark: &Mark,
+    signature: &[u8],
+) -> Result<Value, Error> {
     let report =
         sqlx::query_scalar("select kb.fn_kb_sign($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)")
             .bind(mark.signature_id)
@@ -443,7 +472,7 @@ pub(crate) async fn mark_on(connection: &mut PgConnection, mark: &Mark) -> Resul
             .bind(mark.key_id)
             .bind(mark.signed_at)
             .bind(&mark.payload)
-            .bind(vec![3_u8; 64])
+            .bind(signature)
             .fetch_one(connection)
             .await?;
     Ok(report)

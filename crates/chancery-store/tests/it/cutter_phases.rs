@@ -1,12 +1,13 @@
 //! What each phase refuses, by code, with nothing changed; and what a repetition answers.
 
+use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
 use chancery_model::refusal::Code::{
     RC001, RC002, RC003, RC004, RC005, RC006, RC007, RC008, RC009, RC010, RC011, RC012, RC013,
     RC014, RC015, RC016, RC017, RC018, RC019, RC020, RI001, RI003, RI004, RI005, RI006, RI008,
     RS004, RS005, RS006, RS007,
 };
-use chancery_store::cutter::{Mark, Review};
+use chancery_store::cutter::{Mark, Review, Verify};
 use chancery_store::{Error, Role};
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -439,6 +440,8 @@ async fn a_cut_is_what_was_signed_and_happens_once() {
         assert_eq!(codes(world.exec.fn_cut(&renamed).await), [RC012], "ids are part of the effect");
         let mut unsaid = good.clone();
         unsaid.signature.payload.push(' ');
+        unsaid.signature.signed =
+            world.signed("executor", &Statement::lane(&unsaid.signature.payload));
         assert_eq!(codes(world.exec.fn_cut(&unsaid).await), [RC007]);
         let mut retold = good.clone();
         retold.tool_revision = "another".to_owned();
@@ -507,7 +510,11 @@ async fn a_verdict_is_independent_and_what_was_signed() {
         assert_eq!(codes(ask(&|v| v.change_set_id = Uuid::now_v7()).await), [RC019]);
         assert_eq!(codes(ask(&|v| v.prior_verify_result_id = Some(Uuid::now_v7())).await), [RC019]);
         assert_eq!(codes(ask(&|v| v.entry_id = approved).await), [RC019], "F-4: nothing was cut");
-        assert_eq!(codes(ask(&|v| v.signature.payload.push(' ')).await), [RC007]);
+        let unsaid = |v: &mut Verify| {
+            v.signature.payload.push(' ');
+            v.signature.signed = world.signed("verifier", &Statement::lane(&v.signature.payload));
+        };
+        assert_eq!(codes(ask(&unsaid).await), [RC007]);
         assert_eq!(codes(ask(&|v| v.findings["rule"] = json!("none")).await), [RC007]);
         assert_eq!(codes(ask(&|v| v.signature.signed_at += 400_000_000).await), [RC010]);
         assert_eq!(
@@ -632,7 +639,7 @@ async fn an_enactment_is_decided_on_by_itself() {
         assert_eq!(codes(world.review.fn_lifecycle_review(&stale).await), [RC008]);
         let mut own = reject.clone();
         own.principal = "everyone".to_owned();
-        own.decision.as_mut().expect("signed").key_id = world.key("everyone");
+        own.decision = world.signed("everyone", &Statement::review(&own.decision_payload));
         assert_eq!(
             codes(world.review.fn_lifecycle_review(&own).await),
             [RC018],

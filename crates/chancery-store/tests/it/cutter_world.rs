@@ -1,7 +1,6 @@
 //! A database with the cutter in it: principals with keys, a document, and each phase's request as it would be signed.
 //!
-//! Signatures are any 64 bytes here: PostgreSQL has no ed25519, so what it can hold is that the signed text is the stored one.
-//! The texts come from `chancery_model::cutter`, which shares no code with `sql/`.
+//! Everybody signs with the key of their name ([`keys`]). The texts come from `chancery_model::cutter`, which shares no code with `sql/`.
 
 use std::collections::BTreeMap;
 
@@ -10,13 +9,14 @@ use chancery_model::cutter::{
     Verification, decision_payload, entry_id, escalation_id, executor_attested, lane_payload,
     rollback_id, verifier_attested,
 };
+use chancery_model::envelope::Statement;
 use chancery_store::cutter::{
     Abandon, Cut, EntryReport, LaneSignature, LifecycleReview, Mark, Review, SweepReport, Verify,
 };
 use chancery_store::fsm::Signed;
 use chancery_store::iu::{Enactment, NewUnit, SourceAdded};
 use chancery_store::{Error, Role, Store};
-use chancery_testkit::{TestDb, shipped};
+use chancery_testkit::{TestDb, keys, shipped};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use sqlx::postgres::PgConnection;
@@ -58,11 +58,6 @@ pub(crate) struct Document {
     pub(crate) body: String,
 }
 
-/// A signature that only its length makes one.
-pub(crate) fn seal(byte: u8) -> Vec<u8> {
-    vec![byte; 64]
-}
-
 impl World {
     pub(crate) async fn new() -> Self {
         Self::on(TestDb::new().await).await
@@ -71,15 +66,10 @@ impl World {
     /// The cutter in a database that has other things in it.
     pub(crate) async fn on(db: TestDb) -> Self {
         let operator = db.store(Role::Migrator);
-        let mut keys = BTreeMap::new();
-        for (n, (name, classes)) in (1_u8..).zip(PRINCIPALS) {
+        let mut registered = BTreeMap::new();
+        for (name, classes) in PRINCIPALS {
             db.service(name, classes).await;
-            let key_id = Uuid::now_v7();
-            operator
-                .fn_key_register(key_id, name, &[n + 100; 32], None, None)
-                .await
-                .expect("a key");
-            keys.insert(name, key_id);
+            registered.insert(name, keys::register(&operator, name).await);
         }
         // Units are born by permit.
         for machine in shipped() {
@@ -90,15 +80,15 @@ impl World {
         let [app, exec, verify, review] =
             [Role::App, Role::CutterExec, Role::CutterVerify, Role::CutterReview]
                 .map(|role| db.store(role));
-        Self { db, app, exec, verify, review, keys }
+        Self { db, app, exec, verify, review, keys: registered }
     }
 
     pub(crate) fn key(&self, principal: &str) -> Uuid {
         self.keys[principal]
     }
 
-    fn signed(&self, principal: &str) -> Option<Signed> {
-        Some(Signed { key_id: self.key(principal), signature: seal(1) })
+    pub(crate) fn signed(&self, principal: &str, statement: &Statement) -> Option<Signed> {
+        Some(Signed { key_id: self.key(principal), signature: keys::sign(principal, statement) })
     }
 
     /// A value as a superuser reads it.
@@ -263,7 +253,8 @@ impl World {
             key_id: self.key(&review.principal),
             signed_at: review.signed_at,
         });
-        review.decision = self.signed(&review.principal);
+        review.decision =
+            self.signed(&review.principal, &Statement::review(&review.decision_payload));
     }
 
     /// A cut by the newest decision on the entry.
@@ -320,7 +311,8 @@ impl World {
                 &manifest.digest(),
             ),
         );
-        cut.signature.signed = self.signed(&cut.principal);
+        cut.signature.signed =
+            self.signed(&cut.principal, &Statement::lane(&cut.signature.payload));
     }
 
     async fn lane_end(&self, lane: &str, principal: &str) -> Option<(Uuid, Vec<u8>)> {
@@ -410,7 +402,8 @@ impl World {
             },
             &verifier_attested(verify.entry_id, &verification, &manifest_version),
         );
-        verify.signature.signed = self.signed(&verify.principal);
+        verify.signature.signed =
+            self.signed(&verify.principal, &Statement::lane(&verify.signature.payload));
     }
 
     /// A decision on enacting the units of the entry's cut.
@@ -437,7 +430,7 @@ impl World {
             principal: "authority".to_owned(),
             signed_at: self.now().await,
             decision_payload: String::new(),
-            decision: self.signed("authority"),
+            decision: None,
         };
         review.decision_payload = decision_payload(&Decision {
             review_decision_id: review.review_decision_id,
@@ -454,6 +447,7 @@ impl World {
             key_id: self.key("authority"),
             signed_at: review.signed_at,
         });
+        review.decision = self.signed("authority", &Statement::review(&review.decision_payload));
         review
     }
 

@@ -69,7 +69,7 @@ async fn lived_in() -> Flow {
         actor_class: "pic_human",
         idempotency_key: "propose",
         reason: None,
-        signed: flow.signed("petra"),
+        signed: None,
     };
     let new = chancery_store::workflow::NewProposal {
         kind: "kg_edge",
@@ -79,7 +79,7 @@ async fn lived_in() -> Flow {
         action: &json!({ "edge": 1 }),
         usage: &json!([{ "kind": "read", "facts": {} }]),
     };
-    flow.store.fn_proposal_create(&act, &new).await.expect("a proposal");
+    flow.store.fn_proposal_create(&flow.signed(act).await, &new).await.expect("a proposal");
     flow.turn().await;
     flow
 }

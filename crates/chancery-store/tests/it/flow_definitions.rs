@@ -369,9 +369,12 @@ async fn a_merge_needs_the_approval_of_this_very_text() {
         actor_class: "pic_human",
         idempotency_key: "merge",
         reason: None,
-        signed: flow.signed("petra"),
+        signed: None,
     };
-    assert_eq!(flow.refuses(flow.store.fn_workflow_merge(&unaudited)).await, ["RS007"]);
+    assert_eq!(
+        flow.refuses(flow.store.fn_workflow_merge(&flow.signed(unaudited).await)).await,
+        ["RS007"]
+    );
     flow.merge(id).await.expect("merged");
 }
 
@@ -424,9 +427,12 @@ async fn a_draft_is_edited_by_its_writer() {
         actor_class: "pic_human",
         idempotency_key: "propose",
         reason: None,
-        signed: flow.signed("petra"),
+        signed: None,
     };
-    assert_eq!(flow.refuses(flow.store.fn_workflow_propose(&untitled, &one, " ")).await, ["RW026"]);
+    assert_eq!(
+        flow.refuses(flow.store.fn_workflow_propose(&flow.signed(untitled).await, &one, " ")).await,
+        ["RW026"]
+    );
 }
 
 /// Nobody decides in time: the timer gives the proposal back to its writer. Rejected stays rejected.

@@ -1,14 +1,15 @@
 //! A database in which workflows run: people and workers, definitions that came in by proposal, and a clock that stands still.
 //!
-//! Built on [`Yard`], whose queue and people it shares. Signatures are any 64 bytes, as there.
+//! Built on [`Yard`], whose queue and people it shares.
 
+use chancery_model::envelope;
 use chancery_store::Error;
 use chancery_store::fsm::{Move, MoveReport, Signed};
 use chancery_store::queue::LeasedJob;
 use chancery_store::workflow::{
     Act, Assignment, ChangeReport, Fired, Lease, NewRun, RunCall, RunReport, WorkCall, WorkReport,
 };
-use chancery_testkit::{TestDb, repo_path};
+use chancery_testkit::{TestDb, keys, repo_path};
 use serde_json::{Value, json};
 use sqlx::AssertSqlSafe;
 use uuid::Uuid;
@@ -97,11 +98,53 @@ impl Flow {
 
     // ── proposals ───────────────────────────────────────────────────────────────────────────────────────────────────
 
-    /// A signature where there is a person.
-    pub(crate) fn signed(&self, principal: &str) -> Option<Signed> {
-        ["petra", "sofia", "silas", "rita", "ralf"]
-            .contains(&principal)
-            .then(|| Signed { key_id: self.key(principal), signature: vec![9; 64] })
+    /// The same with a signature, where there is a person.
+    pub(crate) async fn signed<'a>(&self, mut act: Act<'a>) -> Act<'a> {
+        act.signed = self.signature(&act).await;
+        act
+    }
+
+    /// A person's signature under a call. Where it leads stands in the rows; one that leads nowhere is not looked at.
+    async fn signature(&self, act: &Act<'_>) -> Option<Signed> {
+        if !["petra", "sofia", "silas", "rita", "ralf"].contains(&act.principal) {
+            return None;
+        }
+        let edge: Option<(String, String, Option<String>)> = sqlx::query_as(
+            "select t.to_state, t.trigger_kind, case when p.state_machine_id is null then m.name end
+               from fsm.run_peek($1, $2) p
+               join fsm.state_machine_def m
+                 on m.state_machine_id = coalesce(p.state_machine_id,
+                      (select a.state_machine_id from fsm.state_machine_def a join fsm.run_kind_def k on k.scope = a.scope
+                        where k.run_kind = $1 and a.active))
+               join fsm.transition_def t
+                 on t.state_machine_id = m.state_machine_id and t.from_state is not distinct from p.state_code
+              where t.trigger_ref = $3 and t.actor_class = $4",
+        )
+        .bind(act.run_kind)
+        .bind(act.run_id)
+        .bind(act.call)
+        .bind(act.actor_class)
+        .fetch_optional(&self.admin)
+        .await
+        .expect("an edge, or none");
+        let (to, trigger_kind, machine) = edge.unwrap_or_default();
+        let statement = envelope::Move {
+            run_kind: act.run_kind,
+            run_id: act.run_id,
+            to: &to,
+            principal: act.principal,
+            actor_class: act.actor_class,
+            trigger_kind: &trigger_kind,
+            trigger_ref: act.call,
+            evidence: act.evidence,
+            reason: act.reason,
+            idempotency_key: act.idempotency_key,
+            birth: machine
+                .as_deref()
+                .map(|machine| envelope::Birth { machine, data: &Value::Null }),
+        };
+        let signature = keys::sign(act.principal, &statement.statement());
+        Some(Signed { key_id: self.key(act.principal), signature })
     }
 
     pub(crate) async fn propose(
@@ -128,9 +171,9 @@ impl Flow {
             actor_class: if principal == "rita" { "reviewer" } else { "pic_human" },
             idempotency_key: "propose",
             reason: None,
-            signed: self.signed(principal),
+            signed: None,
         };
-        self.store.fn_workflow_propose(&act, definition, "A change").await
+        self.store.fn_workflow_propose(&self.signed(act).await, definition, "A change").await
     }
 
     /// A move of a proposal by petra.
@@ -152,9 +195,9 @@ impl Flow {
             actor_class: if principal == "rita" { "reviewer" } else { "pic_human" },
             idempotency_key: &key,
             reason: None,
-            signed: self.signed(principal),
+            signed: None,
         };
-        let answer = self.store.fn_proposal_move(&act).await?;
+        let answer = self.store.fn_proposal_move(&self.signed(act).await).await?;
         Ok(serde_json::to_value(answer).expect("JSON"))
     }
 
@@ -190,9 +233,9 @@ impl Flow {
             actor_class: "pic_human",
             idempotency_key: "merge",
             reason: None,
-            signed: self.signed("petra"),
+            signed: None,
         };
-        self.store.fn_workflow_merge(&act).await
+        self.store.fn_workflow_merge(&self.signed(act).await).await
     }
 
     /// A definition that is approved and not merged.
@@ -289,7 +332,7 @@ impl Flow {
                 actor_class: by.class,
                 idempotency_key: &key,
                 reason: None,
-                signed: self.signed(by.principal),
+                signed: None,
             })
             .await
     }
@@ -414,7 +457,7 @@ impl Flow {
                 actor_class: by.class,
                 idempotency_key: key,
                 reason: None,
-                signed: self.signed(by.principal),
+                signed: None,
             })
             .await
     }

@@ -4,7 +4,7 @@
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::governance::{Issue, Tick};
 use chancery_store::{LOGINS, Role, Store};
-use chancery_testkit::{TestDb, births, flows, shipped};
+use chancery_testkit::{TestDb, births, flows, keys, shipped};
 use serde_json::json;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
 use sqlx::{AssertSqlSafe, Executor as _};
@@ -27,7 +27,7 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     store.fn_state_transition_apply(&post(run)).await.expect("sent");
     draft(&store).await;
     let operator = db.store(Role::Migrator);
-    operator.fn_key_register(Uuid::now_v7(), "writer", &[7; 32], None, None).await.expect("a key");
+    keys::register(&operator, "writer").await;
     db.machine(DUTIES).await;
     begun_long_ago(&db, &store).await;
     store.fn_sequence_events(100).await.expect("positions");

@@ -49,7 +49,7 @@ async fn create_as(
         actor_class: class,
         idempotency_key: "propose",
         reason: None,
-        signed: flow.signed(principal),
+        signed: None,
     };
     let new = NewProposal {
         kind: proposal.kind,
@@ -59,7 +59,7 @@ async fn create_as(
         action: &proposal.action,
         usage: &proposal.usage,
     };
-    flow.store.fn_proposal_create(&act, &new).await
+    flow.store.fn_proposal_create(&flow.signed(act).await, &new).await
 }
 
 async fn carry_out(
@@ -77,9 +77,9 @@ async fn carry_out(
         actor_class: "pic_human",
         idempotency_key: "done",
         reason: None,
-        signed: flow.signed("petra"),
+        signed: None,
     };
-    flow.store.fn_proposal_carry_out(&act, outcome).await
+    flow.store.fn_proposal_carry_out(&flow.signed(act).await, outcome).await
 }
 
 /// The whole way: a draft with its evidence, handed in, decided by another, carried out once with what came of it.

@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use chancery_model::cutter::derived_uuid;
+use chancery_model::envelope;
 use chancery_store::queue::{
     AckReport, Enqueued, JobMove, JobOutcome, JobResult, JobRow, LeasedJob, NewJob, ReplayBatch,
     ReplayProposal,
 };
 use chancery_store::{Error, Role, Store};
-use chancery_testkit::{TestDb, repo_path};
+use chancery_testkit::{TestDb, keys, repo_path};
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
@@ -200,8 +202,27 @@ impl Yard {
             actor_class: "pic_human".to_owned(),
             principal: "petra".to_owned(),
             key_id: Some(self.key("petra")),
-            signatures: Some(vec![vec![4; 64]; jobs.len()]),
+            signatures: Some(jobs.iter().map(|job| Self::signed_birth(batch, *job)).collect()),
         }
+    }
+
+    /// Petra's signature under the birth of one request of a batch.
+    fn signed_birth(batch: Uuid, job: Uuid) -> Vec<u8> {
+        let reason = "the file is there now";
+        let statement = envelope::Move {
+            run_kind: "dlq_replay",
+            run_id: derived_uuid(batch, &job.to_string()),
+            to: "submitted",
+            principal: "petra",
+            actor_class: "pic_human",
+            trigger_kind: "rpc",
+            trigger_ref: "dlq_replay_propose",
+            evidence: &json!({ "job_id": job, "batch_id": batch, "reason": reason }),
+            reason: Some(reason),
+            idempotency_key: "propose",
+            birth: Some(envelope::Birth { machine: "dlq_replay", data: &Value::Null }),
+        };
+        keys::sign("petra", &statement.statement())
     }
 
     /// A request of petra's for the approval of a batch.

@@ -85,12 +85,36 @@ export class Signers {
   }
 }
 
-/** ed25519 over the DSSE encoding, which binds the type of a payload to its bytes. */
+const PRIME = 2n ** 255n - 19n
+const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
+// The ordinates of the eight points of small order.
+const SMALL_ORDER = new Set([
+  0n, 1n, PRIME - 1n, 2707385501144840649318225287225658788936804267575313519463743609750303402022n,
+  55188659117513257062467267217118295137698188065244968500265048394206261417927n,
+])
+
+function numberOf(bytes: Uint8Array): bigint {
+  return bytes.reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n)
+}
+
+/** Whether a point is in its one encoding and not of small order: under a key of small order one signature is good for every text. */
+function isStrict(point: Uint8Array): boolean {
+  const y = numberOf(point) & ((1n << 255n) - 1n)
+  return y < PRIME && !SMALL_ORDER.has(y)
+}
+
+/** What is signed for a text: its type and both lengths stand before it (DSSE v1). */
+export function preAuthenticationEncoding(payloadType: string, payload: string): Uint8Array<ArrayBuffer> {
+  return utf8(`DSSEv1 ${utf8(payloadType).length} ${payloadType} ${utf8(payload).length} ${payload}`)
+}
+
+/** ed25519 over the DSSE encoding, which binds the type of a payload to its bytes; as strict as the database and the audit. */
 export async function isSigned(payloadType: string, payload: string, publicKey: string, signature: Value): Promise<boolean> {
   const raw = fromHex(publicKey)
   const bytes = fromHex(signature)
   if (raw?.length !== 32 || bytes?.length !== 64) return false
-  const encoded = utf8(`DSSEv1 ${utf8(payloadType).length} ${payloadType} ${utf8(payload).length} ${payload}`)
+  if (!isStrict(raw) || !isStrict(bytes.slice(0, 32)) || numberOf(bytes.slice(32)) >= ORDER) return false
+  const encoded = preAuthenticationEncoding(payloadType, payload)
   try {
     const key = await crypto.subtle.importKey('raw', raw, 'Ed25519', false, ['verify'])
     return await crypto.subtle.verify('Ed25519', key, bytes, encoded)

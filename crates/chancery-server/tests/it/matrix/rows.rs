@@ -117,7 +117,7 @@ fn access() -> Vec<Row> {
             .told(|who| if who.principal == "m-sovereign" { &[200] } else { &[404] }),
         row("key_requests"),
         row("new_key_request")
-            .body(|_| json!({ "public_key": "ab".repeat(32) }))
+            .body(|_| json!({ "public_key": "ab".repeat(32), "possession": "00".repeat(64) }))
             .there(&[201, 403, 409, 422]),
     ]
 }

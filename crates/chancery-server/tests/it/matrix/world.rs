@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use axum::http::request::Builder;
+use chancery_engine::identity::OwnKey;
 use chancery_store::access::{NewSession, NewToken};
 use chancery_store::{Role, Store};
 use ed25519_dalek::SigningKey;
@@ -113,10 +114,8 @@ impl World {
         added.expect("a principal");
         if kind != "service" {
             let seed: [u8; 32] = digest(principal);
-            let key = SigningKey::from_bytes(&seed).verifying_key();
-            let (operator, key_id) = (self.operator(), Uuid::now_v7());
-            let key = operator.fn_key_register(key_id, principal, key.as_bytes(), None, None).await;
-            key.expect("a key");
+            let own = OwnKey { key_id: Uuid::now_v7(), key: SigningKey::from_bytes(&seed) };
+            own.register(&self.operator(), principal, None, None).await.expect("a key");
         }
     }
 
