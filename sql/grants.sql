@@ -205,6 +205,7 @@ grant execute on function
 grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
+grant execute on function cutter_governance.fn_entry_is_free(uuid) to cutter_exec, cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- The orchestrator: its runner holds the executor's login, its verifier and its sovereign their own.
 grant execute on function
@@ -236,6 +237,7 @@ grant execute on function event.fn_event_lag_compute(interval) to chancery_app, 
 -- Guards ask as their own role.
 grant execute on function internal.uuid_or_null(text), internal.derived_uuid(uuid, text), internal.now(), internal.micros(timestamptz),
   internal.problem(text, jsonb), approval.problem(uuid, text, text, bytea), approval.state(uuid), approval.tally(uuid), approval.report(uuid),
+  approval.revoked_votes(uuid),
   orchestrator.json_block(text), orchestrator.document_path(text, text), orchestrator.approval_kind(text), orchestrator.holds(jsonb),
   orchestrator.is_sha256(text) to chancery_guard;
 grant execute on function
@@ -410,6 +412,6 @@ grant execute on function
   orchestrator.guard_sg_lifecycle_authz_received(jsonb), orchestrator.guard_ig_lifecycle_enact_execute(jsonb), orchestrator.guard_ig_closeout(jsonb),
   orchestrator.guard_resume_state(jsonb), orchestrator.guard_resume_approval(jsonb), orchestrator.guard_drift_ack(jsonb), orchestrator.guard_void_document(jsonb),
   orchestrator.pins(uuid), orchestrator.survey(uuid), orchestrator.drift(uuid), orchestrator.binding(uuid, text), orchestrator.units(uuid),
-  orchestrator.signed_by_sovereign(text, text), orchestrator.authorization_problems(uuid, text, uuid, text),
+  orchestrator.signed_by_sovereign(text, text, boolean), orchestrator.authorization_problems(uuid, text, uuid, text),
   orchestrator.gate_invariants(text, uuid, jsonb), orchestrator.settled_survey(orchestrator.run, text) to chancery_definer;
 set local role chancery_definer;

@@ -148,7 +148,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA003', 'approval_for_another', 'The approval is about something else.', 'An approval is good for exactly its kind and subject; ask for a new one.'),
   ('RA004', 'own_request', 'Nobody votes on a request of their own.', 'Let somebody else vote.'),
   ('RA005', 'approval_decided', 'The request takes no more votes.', 'It is approved, rejected, expired or used; ask for a new one if need be.'),
-  ('RA006', 'approval_not_given', 'The approval does not stand.', 'The facts say where it stands and what its quorum still lacks.'),
+  ('RA006', 'approval_not_given', 'The approval does not stand.', 'The facts say where it stands and what its quorum still lacks; a vote whose key was revoked is cast again with a new key.'),
   ('RA008', 'approval_id_taken', 'This id stands for another request.', 'Use a new id for a new request.'),
   ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
   ('RA010', 'agents_do_not_vote', 'Agents do not vote.', 'Ask for the approval and let a person decide it.'),

@@ -153,7 +153,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RA003', 'Phê duyệt này về điều khác.', 'Phê duyệt chỉ đúng cho loại và đối tượng của nó; hãy xin cái mới.'),
   ('RA004', 'Không ai bỏ phiếu cho yêu cầu của chính mình.', 'Để người khác bỏ phiếu.'),
   ('RA005', 'Yêu cầu không nhận phiếu nữa.', 'Nó đã được duyệt, bị từ chối, hết hạn hoặc đã dùng; xin cái mới nếu cần.'),
-  ('RA006', 'Phê duyệt chưa có hiệu lực.', 'Dữ kiện nói nó đang ở đâu và còn thiếu những phiếu nào.'),
+  ('RA006', 'Phê duyệt chưa có hiệu lực.', 'Dữ kiện nói nó đang ở đâu và còn thiếu những phiếu nào; phiếu có khóa đã bị thu hồi phải được bỏ lại bằng khóa mới.'),
   ('RA008', 'Mã này thuộc yêu cầu khác.', 'Yêu cầu mới dùng mã mới.'),
   ('RA009', 'Phiếu không chấp nhận được.', 'Phiếu: approve, reject, abstain. Mã phiếu chỉ dùng một lần.'),
   ('RA010', 'Tác tử không bỏ phiếu.', 'Xin phê duyệt và để một người quyết định.'),

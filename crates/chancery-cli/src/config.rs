@@ -8,6 +8,7 @@ use chancery_store::managed::{Env, Home};
 
 use crate::cli::Globals;
 use crate::failure::Failure;
+use crate::lifeline;
 use crate::orchestrate::colour_is_welcome;
 
 /// The configuration of one invocation.
@@ -24,6 +25,8 @@ pub(crate) struct Config {
     pub(crate) colour: bool,
     /// Whether the terminal can't move its cursor.
     pub(crate) dumb_terminal: bool,
+    /// Whether another process started this one and has it end with itself.
+    pub(crate) works_for_another: bool,
     /// `PATH`, for finding server binaries.
     pub(crate) path: Option<OsString>,
 }
@@ -53,6 +56,8 @@ impl Config {
                 .map(Into::into),
             colour: colour_is_welcome(std::env::var_os("NO_COLOR").as_deref()),
             dumb_terminal: std::env::var_os("TERM").is_some_and(|term| term == "dumb"),
+            works_for_another: std::env::var_os(lifeline::VARIABLE)
+                .is_some_and(|line| line == "stdin"),
             path: std::env::var_os("PATH"),
         })
     }

@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod failure;
+mod lifeline;
 mod output;
 mod session;
 mod stop;
@@ -105,8 +106,17 @@ fn run(globals: &Globals, command: Command, out: &mut Out) -> Result<Outcome, Fa
         .enable_all()
         .build()
         .map_err(|error| Failure::Failed(format!("no runtime: {error}")))?;
+    let works_for_another = config.works_for_another;
     let mut context = Context { config, out: out.clone() };
-    runtime.block_on(cli::dispatch(&mut context, command))
+    runtime.block_on(async {
+        let work = Box::pin(cli::dispatch(&mut context, command));
+        tokio::select! {
+            outcome = work => outcome,
+            () = lifeline::starter_is_gone(), if works_for_another => {
+                Err(Failure::Failed("whoever started this process is gone".to_owned()))
+            }
+        }
+    })
 }
 
 fn log_to_stderr(verbose: u8, serve: Option<&serve::Serve>) -> Option<Exporter> {

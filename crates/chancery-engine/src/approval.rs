@@ -242,6 +242,8 @@ pub async fn vote(
     let newest = votes.iter().find(|vote| vote.voter == actor.principal && vote.counts);
     if let Some(newest) = newest
         && cast(newest.vote_id, newest.key_id, newest.signed_at_micros) == newest.vote_payload
+        // With a key that is revoked it does not count any more: who says the same again votes anew.
+        && !is_revoked(store, newest.key_id).await?
     {
         vote.vote_id = newest.vote_id;
         vote.signed_at = newest.signed_at_micros;
@@ -254,6 +256,11 @@ pub async fn vote(
         vote.signed = actor.sign_statement(&Statement::approval(vote.payload.clone()))?;
     }
     Ok(store.fn_approval_vote(&vote).await?)
+}
+
+async fn is_revoked(store: &Store, key_id: Uuid) -> Result<bool, Error> {
+    let keys = store.signing_keys().await?;
+    Ok(keys.iter().any(|key| key.key_id == key_id && key.revoked_at.is_some()))
 }
 
 /// Shows a request with its votes and what its quorum lacks.

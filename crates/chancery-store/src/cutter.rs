@@ -280,6 +280,18 @@ impl Store {
         decode(report)
     }
 
+    /// Whether nobody holds an entry, or the run that drives it, at this moment. Waits for nobody.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn fn_entry_is_free(&self, entry_id: Uuid) -> Result<bool, Error> {
+        let free = sqlx::query_scalar("select cutter_governance.fn_entry_is_free($1)")
+            .bind(entry_id)
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(free)
+    }
+
     /// Applies an approved manifest.
     ///
     /// # Errors

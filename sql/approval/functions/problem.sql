@@ -1,5 +1,5 @@
 -- promise: what keeps an approval from allowing exactly this, as problems; null when nothing does: it exists, is of this kind, about
---          this subject, approved, not expired and not used.
+--          this subject, approved, not expired and not used. Votes whose key was revoked meanwhile are named.
 create or replace function approval.problem(p_approval_id uuid, p_kind text, p_subject_ref text, p_subject_digest bytea) returns jsonb
 language plpgsql stable
 as $$
@@ -21,7 +21,8 @@ begin
   end if;
   v_state := approval.state(p_approval_id);
   if v_state <> 'approved' then
-    return internal.problem('RA006', approval.report(p_approval_id) - 'title' - 'request_digest');
+    return internal.problem('RA006', approval.report(p_approval_id) - 'title' - 'request_digest'
+      || jsonb_strip_nulls(jsonb_build_object('revoked_votes', approval.revoked_votes(p_approval_id))));
   end if;
   return null;
 end

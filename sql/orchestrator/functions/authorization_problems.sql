@@ -47,6 +47,12 @@ begin
                 and u.used_for_ref = v_run.run_name || '/' || p_gate) then
     return '[]';
   end if;
-  return coalesce(approval.problem(p_approval_id, orchestrator.approval_kind(p_gate), v_run.run_name, sha256(convert_to(v_request.facts, 'UTF8'))), '[]');
+  v_problems := approval.problem(p_approval_id, orchestrator.approval_kind(p_gate), v_run.run_name, sha256(convert_to(v_request.facts, 'UTF8')));
+  -- What was signed with a key that is revoked by now was good then. Nothing rests on it yet, so it is asked for again.
+  if v_problems is null and not orchestrator.signed_by_sovereign(p_path, p_gate, p_by_live_key => true) then
+    return internal.problem('RO004', jsonb_build_object(
+      'run_id', v_run.run_name, 'gate', p_gate, 'differs_in', 'signature', 'expected', 'a key that is not revoked', 'found', p_path));
+  end if;
+  return coalesce(v_problems, '[]');
 end
 $$;

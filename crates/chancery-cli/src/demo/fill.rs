@@ -247,7 +247,7 @@ impl<'a> Fill<'a> {
         let mut worker = self.hands.worker(SILENT, &["--class", "command", "--as", "hand"])?;
         self.until("a worker has said that it lives", async || Ok(self.health().await?.is_some()))
             .await?;
-        worker.kill().await.map_err(|error| Failure::Failed(format!("{SILENT}: {error}")))
+        worker.child.kill().await.map_err(|error| Failure::Failed(format!("{SILENT}: {error}")))
     }
 
     /// How the silent worker is.

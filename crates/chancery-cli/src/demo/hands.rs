@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -10,6 +9,7 @@ use tokio::process::{Child, Command};
 
 use crate::Context;
 use crate::failure::Failure;
+use crate::lifeline::{self, Lifeline};
 
 /// So long a worker may take to end in good order.
 const FAREWELL: Duration = Duration::from_secs(8);
@@ -20,7 +20,14 @@ pub(super) struct Hands {
     program: PathBuf,
     home: PathBuf,
     logs: PathBuf,
-    workers: Vec<Child>,
+    workers: Vec<Hand>,
+}
+
+/// A worker, and the line by which it lives: without it, one that is left behind would write into the log of its successor.
+#[derive(Debug)]
+pub(super) struct Hand {
+    pub(super) child: Child,
+    _lifeline: Lifeline,
 }
 
 impl Hands {
@@ -41,12 +48,10 @@ impl Hands {
         command
             .args(args)
             .env("CHANCERY_HOME", &self.home)
-            .stdin(Stdio::null())
             .stdout(file.try_clone().map_err(failed)?)
             .stderr(file)
             // Ctrl-C is for us; we end them when nothing needs them any more.
-            .process_group(0)
-            .kill_on_drop(true);
+            .process_group(0);
         Ok(command)
     }
 
@@ -60,7 +65,10 @@ impl Hands {
                 place.display()
             ))
         };
-        let status = self.command(log, args)?.status().await;
+        let started = lifeline::spawn(&mut self.command(log, args)?);
+        let (mut child, _lifeline) =
+            started.map_err(|error| failed(format!("can't be run: {error}")))?;
+        let status = child.wait().await;
         let status = status.map_err(|error| failed(format!("can't be run: {error}")))?;
         if status.success() { Ok(()) } else { Err(failed(format!("ended with {status}"))) }
     }
@@ -73,16 +81,19 @@ impl Hands {
     }
 
     /// A worker of a name.
-    pub(super) fn worker(&self, name: &str, args: &[&str]) -> Result<Child, Failure> {
+    pub(super) fn worker(&self, name: &str, args: &[&str]) -> Result<Hand, Failure> {
         let args = [&["worker", "--name", name][..], args].concat();
-        let started = self.command(name, &args)?.spawn();
-        started.map_err(|error| Failure::Failed(format!("the worker {name}: {error}")))
+        let started = lifeline::spawn(&mut self.command(name, &args)?);
+        let (child, _lifeline) =
+            started.map_err(|error| Failure::Failed(format!("the worker {name}: {error}")))?;
+        Ok(Hand { child, _lifeline })
     }
 
     /// Asks all workers to end, and waits for them.
     pub(super) async fn dismiss(mut self) {
         for worker in &self.workers {
-            let pid = worker.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
+            let pid =
+                worker.child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
             if let Some(pid) = pid {
                 // One that is gone needs no asking.
                 let _ = kill_process(pid, Signal::TERM);
@@ -90,7 +101,7 @@ impl Hands {
         }
         for worker in &mut self.workers {
             // Who does not end in time is killed with the value; its leases run out by themselves.
-            let _ = tokio::time::timeout(FAREWELL, worker.wait()).await;
+            let _ = tokio::time::timeout(FAREWELL, worker.child.wait()).await;
         }
     }
 }

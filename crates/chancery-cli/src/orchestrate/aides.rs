@@ -4,7 +4,9 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use chancery_engine::orchestrator::backup::{self, Backup, BackupError, BackupKey, PgDump};
+use chancery_engine::orchestrator::backup::{
+    self, Attempt, Backup, BackupError, BackupKey, PgDump,
+};
 use chancery_engine::orchestrator::{Aides, Stop, TakenBackup};
 use chancery_model::refusal::{Code, Problem, Refusal};
 use chancery_store::managed::{BinarySearch, find_binaries};
@@ -13,6 +15,7 @@ use serde_json::{Value, json};
 
 use crate::Context;
 use crate::failure::{Failure, Outcome};
+use crate::lifeline;
 use crate::session::Session;
 
 /// This program again, for the same data and in somebody's name.
@@ -53,18 +56,16 @@ impl Own {
         if self.program.file_stem().is_none_or(|name| name != "cutter") {
             command.arg("cutter");
         }
-        let output = command
+        command
             .arg("orchestrate")
             .args(arguments)
             .args(["--json", "--as", &self.principal])
             .env("CHANCERY_HOME", &self.home)
             .env("CUTTER_RUNS_DIR", &self.runs)
-            .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .kill_on_drop(true)
-            .output()
-            .await?;
+            .stderr(Stdio::piped());
+        let (child, _lifeline) = lifeline::spawn(&mut command)?;
+        let output = child.wait_with_output().await?;
         Ok(Answer {
             exit: output.status.code(),
             answer: serde_json::from_slice(&output.stdout).unwrap_or(Value::Null),
@@ -111,18 +112,27 @@ async fn only_verifier(store: &Store) -> Result<String, Failure> {
 
 impl Aides for Processes {
     async fn take_backup(&self, run_name: &str, file: &Path) -> Result<TakenBackup, Stop> {
+        let attempt = Attempt::begin(file);
         let arguments: [&OsStr; 5] = [
             "take-backup".as_ref(),
             "--run-id".as_ref(),
             run_name.as_ref(),
             "--file".as_ref(),
-            file.as_os_str(),
+            attempt.file().as_os_str(),
         ];
         let failed = |why: String| {
             Stop::new("STOP_BACKUP", why, "mend what it says; without a backup nothing is written")
         };
         let said =
             self.verifier.run(&arguments).await.map_err(|error| failed(error.to_string()))?;
+        if said.exit.is_none() {
+            // Somebody ended it: that says nothing about whether a backup can be taken.
+            return Err(Stop::new(
+                "STOP_BACKUP_CUT_SHORT",
+                "the process that takes the backup was ended before it was done",
+                "nothing was written: `cutter orchestrate resume --run-id RUN` takes it from the start",
+            ));
+        }
         if said.exit != Some(0) {
             let why = complaint_of(&said.answer, said.complaint);
             if said.answer["stopped"]["code"] == "STOP_DISK_FULL" {
@@ -131,7 +141,10 @@ impl Aides for Processes {
             }
             return Err(failed(why));
         }
-        serde_json::from_value(said.answer).map_err(|error| failed(format!("no answer: {error}")))
+        let taken = serde_json::from_value(said.answer)
+            .map_err(|error| failed(format!("no answer: {error}")))?;
+        attempt.keep().map_err(stop_of)?;
+        Ok(taken)
     }
 
     async fn write_verify(&self, run_name: &str) -> Result<(), Stop> {
@@ -154,6 +167,21 @@ impl Aides for Processes {
             Some(refusal) => stop.because(chancery_store::Error::Refused(Box::new(refusal)).into()),
             None => stop,
         })
+    }
+}
+
+/// What a backup that could not be made, or put in place, means for the run.
+fn stop_of(error: BackupError) -> Stop {
+    match error {
+        BackupError::DiskFull { .. } => {
+            let way = "make room, then `cutter orchestrate resume --run-id RUN`";
+            Stop::new("STOP_DISK_FULL", error.to_string(), way)
+        }
+        other => Stop::new(
+            "STOP_BACKUP",
+            other.to_string(),
+            "mend what it says; without a backup nothing is written",
+        ),
     }
 }
 
@@ -227,12 +255,9 @@ pub(super) async fn take_backup(context: &mut Context, file: &Path) -> Result<Ou
         key: &key,
         fingerprint: &pinned.fingerprint,
         file,
-        replace: true,
     };
     let taken = backup::take(&request).await.map_err(|error| match error {
-        full @ BackupError::DiskFull { .. } => {
-            Stop::new("STOP_DISK_FULL", full.to_string(), "make room").into()
-        }
+        full @ BackupError::DiskFull { .. } => stop_of(full).into(),
         other => failed(other),
     })?;
     let taken = TakenBackup {

@@ -20,7 +20,8 @@ use crate::orchestrate::Own;
 const SUBJECT: &str = "orchestrator_run";
 
 /// Stops that are about the world around a run: it can go on by itself when that is mended.
-const PASSING: [&str; 8] = [
+const PASSING: [&str; 9] = [
+    "STOP_BACKUP_CUT_SHORT",
     "STOP_BACKUP_LOST",
     "STOP_DATABASE_AWAY",
     "STOP_DISK_FULL",

@@ -159,8 +159,14 @@ impl Bench {
                     continue;
                 }
                 let held = self.held.get(&entry.entry_id);
-                if held.is_none_or(|held| held.again <= Instant::now()) {
+                if held.is_some_and(|held| held.again > Instant::now()) {
+                    continue;
+                }
+                // To wait for somebody who holds this one would be to keep the others waiting.
+                if self.desk.store.fn_entry_is_free(entry.entry_id).await? {
                     self.attempt(&entry).await?;
+                } else {
+                    self.hold(&entry, Why::Held);
                 }
             }
         }
@@ -173,24 +179,21 @@ impl Bench {
                 self.held.remove(&entry.entry_id);
                 Ok(())
             }
-            Err(Failure::Refused(refusal)) => {
-                let failure = Failure::Refused(refusal);
-                // Who may not act at all need not try the next one.
-                if failure.is_about_the_actor() {
-                    return Err(failure);
-                }
+            // Who may not act at all need not try the next one.
+            Err(trouble) if trouble.failure.is_about_the_actor() => Err(trouble.failure),
+            Err(Trouble { failure, of_this_one: true }) => {
                 // Somebody did it, or gave it up, between our look and our attempt: then it no longer waits for us.
                 let now = self.desk.store.entry(entry.entry_id).await?;
                 if now.is_some_and(|now| now.status == entry.status) {
-                    self.hold(entry, &failure);
+                    self.hold(entry, Why::Failed(&failure));
                 }
                 Ok(())
             }
-            Err(failure) => Err(failure),
+            Err(trouble) => Err(trouble.failure),
         }
     }
 
-    async fn phase(&mut self, entry: &EntryRow) -> Result<(), Failure> {
+    async fn phase(&mut self, entry: &EntryRow) -> Result<(), Trouble> {
         let what = format!("{} {}", self.duty.door(), entry.entry_id);
         let Desk { store, actor, .. } = &self.desk;
         if let Some(name) = run_of(entry) {
@@ -262,20 +265,87 @@ impl Bench {
         self.out.line(&format!("{}  {facts}", report.entry_id))
     }
 
-    fn hold(&mut self, entry: &EntryRow, failure: &Failure) {
-        let waits = failure.is_only_of_guard("G-CUT-DEPS");
+    /// Leaves an entry for a while and goes on with the others.
+    fn hold(&mut self, entry: &EntryRow, why: Why<'_>) {
         let held = self.held.get(&entry.entry_id);
         if held.is_none() {
             let id = entry.entry_id;
-            if waits {
-                self.out.note(&format!("{id} waits for another entry"));
-            } else {
-                self.tally.refused += 1;
-                self.out.note(&format!("{id}: {}", failure.as_text()));
+            match why {
+                Why::Held => {
+                    self.out.note(&format!("{id} is held by somebody; it is tried again later"))
+                }
+                Why::Failed(failure) if failure.is_only_of_guard("G-CUT-DEPS") => {
+                    self.out.note(&format!("{id} waits for another entry"));
+                }
+                Why::Failed(failure) => {
+                    if matches!(failure, Failure::Refused(_)) {
+                        self.tally.refused += 1;
+                    } else {
+                        self.tally.failed += 1;
+                    }
+                    self.out.note(&format!("{id}: {}", failure.as_text()));
+                }
             }
         }
-        let pause = held.map_or(self.interval, |held| (held.pause * 2).min(LONGEST_PAUSE));
+        let pause = match (held, why) {
+            // Nobody holds a row for long, and to look costs nothing.
+            (None, _) | (_, Why::Held) => self.interval,
+            (Some(held), Why::Failed(_)) => (held.pause * 2).min(LONGEST_PAUSE),
+        };
         self.held.insert(entry.entry_id, Held { again: Instant::now() + pause, pause });
+    }
+}
+
+/// Why an entry is left for a while.
+#[derive(Clone, Copy)]
+enum Why<'a> {
+    /// Somebody else is at it.
+    Held,
+    Failed(&'a Failure),
+}
+
+/// Why an entry was not done.
+struct Trouble {
+    failure: Failure,
+    /// Whether another entry may fare better.
+    of_this_one: bool,
+}
+
+impl From<Failure> for Trouble {
+    fn from(failure: Failure) -> Self {
+        Self { failure, of_this_one: false }
+    }
+}
+
+impl From<chancery_store::Error> for Trouble {
+    fn from(error: chancery_store::Error) -> Self {
+        chancery_engine::Error::from(error).into()
+    }
+}
+
+impl From<chancery_engine::Error> for Trouble {
+    fn from(error: chancery_engine::Error) -> Self {
+        let of_this_one = error.refusal().is_some() || is_stuck(&error);
+        Self { failure: error.into(), of_this_one }
+    }
+}
+
+impl From<orchestrator::Stop> for Trouble {
+    fn from(stop: orchestrator::Stop) -> Self {
+        // A key that is missing, or a database that is away, is missing for every entry.
+        let of_all = ["STOP_DATABASE_AWAY", "STOP_KEY"].contains(&stop.code);
+        Self { failure: stop.into(), of_this_one: !of_all }
+    }
+}
+
+/// Whether something about this one entry was given up: others go on.
+fn is_stuck(error: &chancery_engine::Error) -> bool {
+    match error {
+        chancery_engine::Error::Untrusted { .. } => true,
+        chancery_engine::Error::Exhausted { last, .. } => {
+            !matches!(**last, chancery_engine::Error::Store(chancery_store::Error::Away(_)))
+        }
+        _ => false,
     }
 }
 

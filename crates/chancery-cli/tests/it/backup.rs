@@ -182,7 +182,6 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
             key: &key,
             fingerprint: &fingerprint,
             file: &file,
-            replace: false,
         }))
         .expect("a backup");
         it_is_what_was_recorded(&file, &taken);
@@ -522,7 +521,6 @@ fn a_backup_that_fails_leaves_nothing() {
         key: &key,
         fingerprint: &fingerprint,
         file: &file,
-        replace: false,
     };
     let failed = |backup: Backup<'_>| {
         let error = wait_for(take(&backup)).expect_err("no backup");
@@ -558,11 +556,17 @@ fn a_backup_that_fails_leaves_nothing() {
     let error = wait_for(take(&good)).expect_err("it is there");
     assert!(matches!(error, BackupError::TargetExists { .. }), "{error}");
     check(&file, &taken.sha256, taken.size_bytes).expect("the first one stays");
-    fs::write(partial_of(&file), "left by a killed attempt").expect("a file");
-    let spaced = fingerprint.to_lowercase().replace("a", "a ");
-    let again = Backup { replace: true, fingerprint: &spaced, ..good };
-    let again = wait_for(take(&again)).expect("a backup");
-    check(&file, &again.sha256, again.size_bytes).expect("the second one replaced it");
+    // What another attempt is writing is not touched.
+    let other = place.path().join("other.gpg");
+    fs::write(partial_of(&other), "in the making").expect("a file");
+    let error = wait_for(take(&Backup { file: &other, ..good })).expect_err("somebody is at it");
+    assert!(matches!(error, BackupError::NotWritable { .. }), "{error}");
+    assert_eq!(fs::read_to_string(partial_of(&other)).expect("a file"), "in the making");
+    let (third, spaced) = (place.path().join("third.gpg"), fingerprint.to_lowercase());
+    let spaced = spaced.replace("a", "a ");
+    let again = wait_for(take(&Backup { file: &third, fingerprint: &spaced, ..good }));
+    let again = again.expect("a backup");
+    check(&third, &again.sha256, again.size_bytes).expect("the second one");
     assert_ne!(taken.sha256, again.sha256, "another session key");
     the_password_is_in_no_argument(&place, good);
 }

@@ -1,10 +1,10 @@
 //! A data directory of one's own, and the binary run in it.
 
 use std::fs;
-use std::io::{Seek as _, Write as _};
+use std::io::{BufRead as _, BufReader, Seek as _, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdin, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -190,5 +190,52 @@ impl Said {
     pub(crate) fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("no JSON ({error}): {self:?}"))
+    }
+}
+
+/// Something locked by somebody else: whoever needs it waits.
+pub(crate) struct Held {
+    psql: Child,
+    asks: ChildStdin,
+}
+
+impl Place {
+    /// Does this in a transaction that stays open; it must say `held` when it has what it wants.
+    pub(crate) fn hold(&self, sql: &str) -> Held {
+        let status = self.json(&["db", "status"]);
+        let text = |key: &str| status[key].as_str().expect("a path").to_owned();
+        let password = fs::read_to_string(self.path().join("secrets/chancery_admin.password"));
+        let mut psql = Command::new(format!("{}/psql", text("bin_dir")))
+            .args([
+                "-X",
+                "-At",
+                "-U",
+                "chancery_admin",
+                "-d",
+                "chancery",
+                "-h",
+                &text("socket_dir"),
+            ])
+            .env("PGPASSWORD", password.expect("a password").trim())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("psql");
+        let mut asks = psql.stdin.take().expect("its input");
+        asks.write_all(format!("begin; {sql}").as_bytes()).expect("asked");
+        let mut answers = BufReader::new(psql.stdout.take().expect("its output"));
+        let mut line = String::new();
+        while !line.contains("held") {
+            line.clear();
+            assert_ne!(answers.read_line(&mut line).expect("an answer"), 0, "psql ended");
+        }
+        Held { psql, asks }
+    }
+}
+
+impl Held {
+    pub(crate) fn let_go(mut self) {
+        drop(self.asks);
+        self.psql.wait().expect("psql ends");
     }
 }

@@ -86,8 +86,10 @@ pub async fn approve(
     let (asked, question) = asked(store, run).await?;
     let path = approval_path(&run.run_name, &asked.gate, run.seq);
     let words = format!(
-        "{} authorizes what is asked below, and nothing else.{}",
+        "{} authorizes what is asked below, and nothing else, with the key {}.{}",
         actor.principal,
+        // A new key is a new text: the signature of a revoked one stays under the old one.
+        actor.key_id().unwrap_or_default(),
         rationale.map_or_else(String::new, |why| format!(" {why}"))
     );
     let title = format!("Approval: {}", asked.gate);

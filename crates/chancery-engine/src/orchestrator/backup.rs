@@ -1,6 +1,7 @@
 //! The backup that a run takes before it writes: a dump of the tables it will touch, encrypted on its way to the disk. The plain
 //! dump is in no file and never whole in memory.
 
+mod attempt;
 mod key;
 
 use std::fs::{self, File, OpenOptions};
@@ -16,6 +17,8 @@ use chancery_store::managed::Binaries;
 use chancery_store::{Role, Target};
 use sha2::{Digest as _, Sha256};
 
+pub use self::attempt::Attempt;
+use self::attempt::sync_folder_of;
 pub use self::key::BackupKey;
 use self::key::EncryptionFailure;
 
@@ -156,10 +159,8 @@ pub struct Backup<'a> {
     pub key: &'a BackupKey,
     /// The pinned fingerprint, which the key must have.
     pub fingerprint: &'a str,
-    /// The encrypted file to be made.
+    /// The encrypted file to be made; none may be there.
     pub file: &'a Path,
-    /// Whether a file of that name may be replaced: one that no record names, left by an attempt that broke off.
-    pub replace: bool,
 }
 
 /// A backup that is on the disk.
@@ -194,7 +195,6 @@ pub async fn take(request: &Backup<'_>) -> Result<Taken, BackupError> {
         program: request.pg_dump.program(),
         key: request.key.clone(),
         file: request.file.to_owned(),
-        replace: request.replace,
         shared: Arc::default(),
     };
     // The work blocks on pipes, so it has a thread of its own, which has to be told when nobody waits any more.
@@ -289,13 +289,12 @@ struct Work {
     program: PathBuf,
     key: BackupKey,
     file: PathBuf,
-    replace: bool,
     shared: Arc<Shared>,
 }
 
 impl Work {
     fn run(mut self) -> Result<Taken, BackupError> {
-        if !self.replace && self.file.symlink_metadata().is_ok() {
+        if self.file.symlink_metadata().is_ok() {
             return Err(BackupError::TargetExists { path: self.file });
         }
         let (partial, file) = Partial::create(&self.file)?;
@@ -385,16 +384,8 @@ struct Partial {
 
 impl Partial {
     fn create(target: &Path) -> Result<(Self, File), BackupError> {
-        let mut name = target.file_name().unwrap_or_default().to_owned();
-        name.push(".partial");
-        let path = target.with_file_name(name);
-        // What a killed attempt left. Made anew rather than emptied: a link of somebody else's is not followed.
-        match fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => {
-                return Err(writing(&path, error));
-            }
-            _ => {}
-        }
+        let path = partial_of(target);
+        // Neither what another attempt is writing nor a link of somebody else's is written through.
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&path);
         let file = file.map_err(|error| writing(&path, error))?;
         Ok((Self { path }, file))
@@ -402,12 +393,15 @@ impl Partial {
 
     fn rename_to(self, target: &Path) -> io::Result<()> {
         fs::rename(&self.path, target)?;
-        // Without this the name may be gone after a power cut.
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let synced =
-            File::open(folder.unwrap_or_else(|| Path::new("."))).and_then(|f| f.sync_all());
-        synced.inspect_err(|_| drop(fs::remove_file(target)))
+        sync_folder_of(target).inspect_err(|_| drop(fs::remove_file(target)))
     }
+}
+
+/// The name of a file while it is made.
+fn partial_of(target: &Path) -> PathBuf {
+    let mut name = target.file_name().unwrap_or_default().to_owned();
+    name.push(".partial");
+    target.with_file_name(name)
 }
 
 impl Drop for Partial {

@@ -51,7 +51,7 @@ impl<A: Aides> Work<'_, A> {
             Phase::LegBRecord => self.leg_b().await,
             Phase::WriteVerify => self.aides.write_verify(&self.run.run_name).await,
             Phase::LifecycleAuthzRequest => self.ask("SG_lifecycle_authz", phase, sidecar).await,
-            Phase::LifecycleEnact => self.lifecycle_enact().await,
+            Phase::LifecycleEnact => self.lifecycle_enact(sidecar).await,
             Phase::Closeout => self.closeout(sidecar).await,
         }
     }
@@ -331,8 +331,9 @@ impl<A: Aides> Work<'_, A> {
         }
     }
 
-    async fn lifecycle_enact(&self) -> Result<(), Stop> {
+    async fn lifecycle_enact(&self, sidecar: &Sidecar) -> Result<(), Stop> {
         let (evidence, _) = self.answered()?;
+        self.backup_is_there(&sidecar.folder().backup())?;
         let words = "Every unit is enacted, in one transaction, and immutable from now on.";
         let document = page("Units enacted", self.run, words, &evidence);
         self.store

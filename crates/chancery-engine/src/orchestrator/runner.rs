@@ -486,7 +486,8 @@ impl<A: Aides> Runner<'_, A> {
             }),
             _ if matches!(
                 stop.code,
-                "STOP_BACKUP_LOST"
+                "STOP_BACKUP_CUT_SHORT"
+                    | "STOP_BACKUP_LOST"
                     | "STOP_DATABASE_AWAY"
                     | "STOP_DISK_FULL"
                     | "STOP_SIDECAR_IO"

@@ -10,6 +10,7 @@ use chancery_store::orchestrator::{RunMove, RunRow};
 use jiff::Timestamp;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
+use uuid::Uuid;
 
 use super::phase::{Phase, STATES};
 use super::plan::Ids;
@@ -225,19 +226,21 @@ fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Writes a file whole: another name first, so that a crash leaves no half of it.
+/// Writes a file whole: under another name first, so that a crash leaves no half of it. The name is its own: who writes the same file
+/// at the same moment has another one.
 pub(super) fn write_file(path: &Path, bytes: &[u8]) -> Result<(), Stop> {
-    let next = path.with_extension("next");
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.next", Uuid::now_v7().simple()));
+    let next = path.with_file_name(name);
     let written = (|| {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(true)
-            .mode(0o600)
-            .open(&next)?;
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&next)?;
         file.write_all(bytes)?;
         file.sync_all()?;
         fs::rename(&next, path)
     })();
+    if written.is_err() {
+        drop(fs::remove_file(&next));
+    }
     written.map_err(|source| Stop::from(Error::File { path: path.to_owned(), source }))
 }

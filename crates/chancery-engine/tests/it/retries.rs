@@ -41,3 +41,30 @@ async fn exhausted_attempts_become_an_escalation_entry() {
     scene.cut(entry).await.expect("cut at last");
     assert!(scene.verify(entry).await.expect("verified").passed());
 }
+
+/// A cut that is given up because somebody holds the entry's row is handed on as well: what says that an entry is stuck does not wait for it.
+#[tokio::test]
+async fn a_held_entry_is_escalated_as_well() {
+    let scene = Scene::new().await;
+    let entry = scene.approved("rules", "RULES", ONE).await;
+    scene
+        .db
+        .forge(&[
+            "update config.dot_config set value = '1' where key = 'cutter.retry.backoff_ms'",
+            // Of this database alone: who waits for a lock waits long enough.
+            "do $$ begin execute format('alter role cutter_exec in database %I set lock_timeout = 200', current_database()); end $$",
+        ])
+        .await;
+    let exec = scene.db.fresh_store(chancery_store::Role::CutterExec);
+    let held =
+        scene.db.hold("select from cutter_governance.decision_backlog_entry for update").await;
+    let error = cutter::cut(&exec, &scene.dora, entry).await.expect_err("given up");
+    let Error::Exhausted { attempts: 3, escalation: Some(escalation), .. } = &error else {
+        panic!("{error}")
+    };
+    let shown = cutter::show(&scene.app, *escalation).await.expect("shown");
+    assert_eq!(shown.detail.entry.escalation_of, Some(entry));
+    assert_eq!(scene.status(entry).await, "reviewed_approved", "nothing was cut");
+    held.let_go().await;
+    scene.cut(entry).await.expect("cut at last");
+}

@@ -7,6 +7,7 @@ mod drift;
 mod dryrun;
 mod failed_gates;
 mod invariants;
+mod orphans;
 mod refused_approvals;
 mod run;
 pub(crate) mod scene;

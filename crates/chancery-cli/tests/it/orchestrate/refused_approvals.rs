@@ -122,8 +122,8 @@ fn a_signature_that_was_tampered_with_takes_nothing_on() {
     scene.completed(&run);
 }
 
-/// ORC-4, SEC-4: with a key that is revoked nothing is signed any more, and nothing is begun that would need it; what it signed
-/// before stays good.
+/// ORC-4, SEC-4: with a key that is revoked nothing is signed any more, and nothing is begun that would need it. Nor does what it
+/// signed before take a run further: nothing rests on that yet, so that it is asked for again.
 #[test]
 fn a_revoked_key_signs_nothing_any_more() {
     let scene = Scene::new();
@@ -146,7 +146,19 @@ fn a_revoked_key_signs_nothing_any_more() {
     let said = scene.unchanged(&run, || scene.resume(&run, Some(&first_gate))).ends_with(3);
     stopped(&said, "STOP_KEY");
     scene.place.done(&["key", "new", "executor"]);
-    scene.resume(&run, Some(&first_gate)).ends_with(4);
+    // Whoever found the key has not got the authority.
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&first_gate))).ends_with(3);
+    stopped(&said, "STOP_APPROVAL_REFUSED");
+    let vote = scene.one("select vote_id from approval.approval_vote");
+    assert!(said.stderr.contains("RA006") && said.stderr.contains("revoked_votes"), "{said:?}");
+    assert!(said.stderr.contains(&vote), "it does not name the vote: {said:?}");
+    assert_eq!(scene.one("select count(*) from iu.information_unit"), "0");
+    assert_eq!(scene.one("select count(*) from approval.approval_use"), "0");
+    scene.place.done(&["key", "new", "sofia"]);
+    scene.taken_on(&run, 4);
+    // What was used stands, whatever becomes of the key.
+    revoke("sofia");
+    assert_eq!(scene.one("select approval.state(approval_id) from approval.approval_use"), "used");
 
     let args = ["approve", "--run-id", &run, "--as", "sofia"];
     let said = scene.unchanged(&run, || scene.orchestrate(&args)).ends_with(3);
@@ -155,4 +167,47 @@ fn a_revoked_key_signs_nothing_any_more() {
     scene.place.done(&["key", "new", "sofia"]);
     scene.completed(&run);
     scene.audit_is_clean();
+}
+
+/// ORC-4, APR-1: the document of the sovereign is signed with a key of its own, and a vote with another: each counts as long as its key does.
+#[test]
+fn a_document_whose_key_is_revoked_opens_no_gate() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let approval = scene.approved(&run);
+    // Another sovereign's vote counts; the signature under the document is of the key that is lost.
+    let id = scene.one("select approval_id from approval.approval_request");
+    let key = scene.one("select key_id from identity.signing_key where principal = 'sofia'");
+    scene.behind(
+        "approval.approval_vote",
+        "update approval.approval_vote set key_id = (select key_id from identity.signing_key where principal = 'simon'), voter = 'simon'",
+    );
+    scene.place.done(&["key", "revoke", &key, "--reason", "lost"]);
+    let problems = scene.one(&format!(
+        "select orchestrator.authorization_problems((select run_id from orchestrator.run), 'SG_cut_authz', '{id}', '{approval}') #>> '{{0,differs_in}}'"
+    ));
+    assert_eq!(problems, "signature");
+}
+
+/// ORC-6: the backup is read again before what is written becomes immutable.
+#[test]
+fn nothing_is_enacted_without_the_recorded_backup() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    scene.taken_on(&run, 4);
+    let file = scene.folder(&run).join("pre_write.gpg");
+    let bytes = std::fs::read(&file).expect("the backup");
+    let approval = scene.approved(&run);
+    let mut flipped = bytes.clone();
+    flipped[bytes.len() / 2] ^= 1;
+    std::fs::write(&file, flipped).expect("another file");
+    let said = scene.unchanged(&run, || scene.resume(&run, Some(&approval))).ends_with(1);
+    stopped(&said, "STOP_BACKUP_LOST");
+    let enacted = "select count(*) from iu.information_unit where lifecycle_status = 'enacted'";
+    assert_eq!(scene.one(enacted), "0");
+    std::fs::write(&file, bytes).expect("the recorded one");
+    scene.resume(&run, Some(&approval)).ends_with(0);
+    assert_eq!(scene.one(enacted), "3");
 }

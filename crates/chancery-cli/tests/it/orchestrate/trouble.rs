@@ -1,15 +1,14 @@
 //! Ways to bring a run into trouble, and what must hold of every stop.
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, Stdio};
+use std::process::{Child, Stdio};
 
 use chancery_engine::orchestrator::RunId;
 use serde_json::Value;
 
 use super::scene::Scene;
-use crate::place::Said;
+use crate::place::{Held, Said};
 
 impl Scene {
     /// What a superuser does to a table behind its rules; they hold again afterwards.
@@ -128,55 +127,25 @@ impl Scene {
     }
 }
 
-/// The runs' rows, locked by somebody else: whoever moves a run waits.
-pub(crate) struct Held {
-    psql: Child,
-    asks: ChildStdin,
-}
-
 impl Scene {
-    /// Locks the runs in the database.
+    /// Locks the runs in the database: whoever moves a run waits.
     pub(crate) fn hold_runs(&self) -> Held {
-        let status = self.place.json(&["db", "status"]);
-        let text = |key: &str| status[key].as_str().expect("a path").to_owned();
-        let password =
-            fs::read_to_string(self.place.path().join("secrets/chancery_admin.password"));
-        let mut psql = Command::new(format!("{}/psql", text("bin_dir")))
-            .args([
-                "-X",
-                "-At",
-                "-U",
-                "chancery_admin",
-                "-d",
-                "chancery",
-                "-h",
-                &text("socket_dir"),
-            ])
-            .env("PGPASSWORD", password.expect("a password").trim())
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .expect("psql");
-        let mut asks = psql.stdin.take().expect("its input");
-        asks.write_all(b"begin; select 'held' from orchestrator.run for update;\n").expect("asked");
-        let mut answers = BufReader::new(psql.stdout.take().expect("its output"));
-        let mut line = String::new();
-        while !line.contains("held") {
-            line.clear();
-            assert_ne!(answers.read_line(&mut line).expect("an answer"), 0, "psql ended");
-        }
-        Held { psql, asks }
+        self.place.hold("select 'held' from orchestrator.run for update;\n")
     }
 
-    /// Begins a command and gives it when it waits in the database, as this login.
-    pub(crate) fn begun_and_waiting(&self, args: &[&str], login: &str) -> Child {
-        let child = self
-            .place
+    /// Begins a command.
+    pub(crate) fn begun(&self, args: &[&str]) -> Child {
+        self.place
             .command(&[&["cutter", "orchestrate"], args].concat())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .expect("the binary runs");
+            .expect("the binary runs")
+    }
+
+    /// Begins a command and gives it when it waits in the database, as this login.
+    pub(crate) fn begun_and_waiting(&self, args: &[&str], login: &str) -> Child {
+        let child = self.begun(args);
         let waits = format!(
             "select count(*) from pg_stat_activity where usename = '{login}' and wait_event_type = 'Lock'"
         );
@@ -186,13 +155,6 @@ impl Scene {
             }
         }
         panic!("{args:?} does not wait: {:?}", child.wait_with_output());
-    }
-}
-
-impl Held {
-    pub(crate) fn let_go(mut self) {
-        drop(self.asks);
-        self.psql.wait().expect("psql ends");
     }
 }
 
