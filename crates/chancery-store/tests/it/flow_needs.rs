@@ -64,7 +64,7 @@ async fn what_can_be_brought_is_a_need() {
     assert_eq!((resolve.allowed, fields(&resolve)), (true, vec!["audit_ref", "resolution_ref"]));
 }
 
-/// WF-12: a block that was lifted is over. Its reason is not shown any more, and the next block asks for one of its own: what answered
+/// RUN-6: a block that was lifted is over. Its reason is not shown any more, and the next block asks for one of its own: what answered
 /// for the first does not answer for the second.
 #[tokio::test]
 async fn an_unblocked_step_can_be_blocked_again() {
