@@ -65,6 +65,8 @@ test('a field that is empty, of another type, too long or too small says why', (
   assert.equal(keyOf({}), undefined)
   assert.equal(keyOf({ type: 'number', unreadable: true }), 'shell.field.not_number')
   assert.equal(keyOf({ type: 'datetime-local', unreadable: true, required: true }), 'shell.field.not_date')
+  assert.equal(keyOf({ type: 'datetime-local', value: '2026-01-01T10:00', earliest: '2026-01-01T10:00' }), 'shell.field.too_early')
+  assert.equal(keyOf({ type: 'datetime-local', value: '2026-01-01T10:01', earliest: '2026-01-01T10:00' }), undefined)
   assert.equal(keyOf({ type: 'number', value: '1.5', whole: true }), 'shell.field.not_whole')
   assert.equal(keyOf({ type: 'number', value: '9007199254740993' }), 'shell.field.not_exact')
   assert.equal(keyOf({ type: 'number', value: '-1', minimum: 0 }), 'shell.field.too_small')

@@ -75,7 +75,10 @@ async fn an_unblocked_step_can_be_blocked_again() {
         let said = audited(json!({ "block_reason": reason }));
         flow.call(id, "step_block", said, None, DESK).await.expect("blocked");
         let held = flow.store.work(id).await.expect("work").expect("a step");
-        assert_eq!((held.block_reason.as_deref(), held.blocked_since.is_some()), (Some(reason), true));
+        assert_eq!(
+            (held.block_reason.as_deref(), held.blocked_since.is_some()),
+            (Some(reason), true)
+        );
 
         let said = audited(json!({ "resolution_ref": "ticket 7" }));
         flow.call(id, "blocker_resolved", said, None, DESK).await.expect("unblocked");
