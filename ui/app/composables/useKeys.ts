@@ -17,7 +17,8 @@ function pressed(event: KeyboardEvent) {
   if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return
   const single = event.key.length === 1
   if (single && !usePreferences().letters.value) return
-  if (single && document.querySelector('dialog[open]')) return
+  // A dialog keeps its keys, Escape among them: taken from it, the browser would not close it.
+  if (document.querySelector('dialog[open]')) return
   const name = first ? `${first} ${event.key}` : event.key
   const known = (key: string) => [...layers.value].reverse().find((layer) => layer.map[key])
   const layer = known(name) ?? (first ? known(event.key) : undefined)

@@ -53,6 +53,16 @@ export function signedInAgain(): Promise<boolean> {
   return new Promise((resolve) => waiting.add(resolve))
 }
 
+/** Whether there is a provider to sign in with. Without one the address is not there; with one it would send the browser away, which is not followed. */
+export async function signsInElsewhere(): Promise<boolean> {
+  try {
+    const answer = await fetch('/v1/session/oidc', { redirect: 'manual', credentials: 'omit' })
+    return answer.type === 'opaqueredirect' || answer.status === 303
+  } catch {
+    return false
+  }
+}
+
 export function useEndedSession() {
   return {
     ended,

@@ -71,6 +71,11 @@ export async function unsent({ claim, place, base, browser, languages }) {
       await sheet.getByText(verdict).waitFor()
       await sheet.getByText('12.5').waitFor()
       await sheet.getByText(lan.word('shell.sign.content')).first().waitFor()
+      // Whoever does not sign is back in the form with all that they typed.
+      await page.keyboard.press('Escape')
+      await sheet.waitFor({ state: 'detached' })
+      if ((await field('verdict').inputValue()) !== verdict) throw new Error('not signing took the output away')
+      await form.locator('[type=submit]').click()
       await lan.sign(page.locator('main').getByText(await lan.label('step', 'completed')).first())
       const output = await until('the output is there', async () => {
         const shown = await (await lan.context.request.get(`/v1/steps/${step}`)).json()

@@ -28,7 +28,7 @@ function templates(folder = join(root, 'app'), into: [string, string][] = []): [
   return into
 }
 
-test('every form that sends something is a checked one, with a name of its own (UI-9)', () => {
+test('every form that sends something is a checked one, with a name of its own (UIX-2)', () => {
   const named = new Map<string, string>()
   for (const [path, source] of templates()) {
     for (const [tag] of source.matchAll(/<form\b[^>]*>/g)) {
@@ -50,7 +50,7 @@ test('every form that sends something is a checked one, with a name of its own (
   for (const name of known) assert.ok(named.has(name) || dynamic.includes(name), `${name} is no form any more`)
 })
 
-test('nothing that is typed or pasted is cut off without a word (UI-9)', () => {
+test('nothing that is typed or pasted is cut off without a word (UIX-2)', () => {
   for (const [path, source] of templates()) {
     for (const [tag] of source.matchAll(/<(?:input|textarea)\b[\s\S]*?>/g)) {
       if (/type="search"/.test(tag)) continue
@@ -65,6 +65,8 @@ test('a field that is empty, of another type, too long or too small says why', (
   assert.equal(keyOf({}), undefined)
   assert.equal(keyOf({ type: 'number', unreadable: true }), 'shell.field.not_number')
   assert.equal(keyOf({ type: 'datetime-local', unreadable: true, required: true }), 'shell.field.not_date')
+  assert.equal(keyOf({ type: 'datetime-local', value: '2026-01-01T10:00', earliest: '2026-01-01T10:00' }), 'shell.field.too_early')
+  assert.equal(keyOf({ type: 'datetime-local', value: '2026-01-01T10:01', earliest: '2026-01-01T10:00' }), undefined)
   assert.equal(keyOf({ type: 'number', value: '1.5', whole: true }), 'shell.field.not_whole')
   assert.equal(keyOf({ type: 'number', value: '9007199254740993' }), 'shell.field.not_exact')
   assert.equal(keyOf({ type: 'number', value: '-1', minimum: 0 }), 'shell.field.too_small')
@@ -98,7 +100,7 @@ const permit = {
   },
 }
 
-test('a document is looked at as deep as its schema goes (WF-9)', () => {
+test('a document is looked at as deep as its schema goes (UIX-2)', () => {
   const wrong = (plots: unknown) => schemaFault(permit, { holder: 'Lan', plots })
   assert.equal(wrong([{ area: 12, use: 'home', from: '2026-01-02T03:04:05Z' }]), undefined)
   assert.deepEqual(wrong([{ area: 12 }, { area: '12' }]), { key: 'shell.field.type_integer', parameters: {}, at: 'plots › 2 › area' })
@@ -114,7 +116,7 @@ test('a document is looked at as deep as its schema goes (WF-9)', () => {
   assert.deepEqual(schemaFault(permit, { plots: [{ area: 1 }] }), { key: 'shell.field.lacks', parameters: { name: 'holder' } })
 })
 
-test('a field of a form is wrong where its member would be, and never left out or sent as it is (WF-9)', () => {
+test('a field of a form is wrong where its member would be, and never left out or sent as it is (UIX-2)', () => {
   const fields = new Map(fieldsOf(permit).map((field) => [field.name, field]))
   assert.equal(fields.get('note')?.kind, 'text', 'what may be null is a field that may stay empty')
   assert.equal(fieldFault(fields.get('plots')!, '[{"area": 1}')?.key, 'shell.field.not_json')
@@ -138,7 +140,7 @@ test('a wait names its subject, or it is no evidence', () => {
   assert.deepEqual(waitEvidence({ ...unwrittenWait(), facet: 'waiting_human', of: 'minh ' }), { facets: ['waiting_human'], waits: [{ facet: 'waiting_human', of: 'minh' }] })
 })
 
-test('the content behind a hash is found in what was sent, and shown with the hash (UI-13)', async () => {
+test('the content behind a hash is found in what was sent, and shown with the hash (UIX-2)', async () => {
   const output = { verdict: 'nothing to object', plots: [{ area: 3 }] }
   const payload = JSON.stringify({ to: 'completed', evidence: { output_sha256: await canonicalSha256(output), other_sha256: '0'.repeat(64) } })
   const facts = factsOf(payload, await contentsOf([payload], [{ call: 'step_complete', document: output }]))

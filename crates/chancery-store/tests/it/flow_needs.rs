@@ -64,7 +64,7 @@ async fn what_can_be_brought_is_a_need() {
     assert_eq!((resolve.allowed, fields(&resolve)), (true, vec!["audit_ref", "resolution_ref"]));
 }
 
-/// WF-12: a block that was lifted is over. Its reason is not shown any more, and the next block asks for one of its own: what answered
+/// RUN-6: a block that was lifted is over. Its reason is not shown any more, and the next block asks for one of its own: what answered
 /// for the first does not answer for the second.
 #[tokio::test]
 async fn an_unblocked_step_can_be_blocked_again() {
@@ -75,7 +75,10 @@ async fn an_unblocked_step_can_be_blocked_again() {
         let said = audited(json!({ "block_reason": reason }));
         flow.call(id, "step_block", said, None, DESK).await.expect("blocked");
         let held = flow.store.work(id).await.expect("work").expect("a step");
-        assert_eq!((held.block_reason.as_deref(), held.blocked_since.is_some()), (Some(reason), true));
+        assert_eq!(
+            (held.block_reason.as_deref(), held.blocked_since.is_some()),
+            (Some(reason), true)
+        );
 
         let said = audited(json!({ "resolution_ref": "ticket 7" }));
         flow.call(id, "blocker_resolved", said, None, DESK).await.expect("unblocked");

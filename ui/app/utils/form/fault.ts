@@ -20,6 +20,8 @@ export interface Control {
   minimum?: number | undefined
   maximum?: number | undefined
   whole?: boolean | undefined
+  /** A date and time as the control writes it; what stands in it has to be later. */
+  earliest?: string | undefined
   pattern?: string | undefined
 }
 
@@ -34,7 +36,10 @@ export function faultOf(control: Control): Fault | undefined {
   if (control.unreadable) return { key: type === 'number' ? 'shell.field.not_number' : 'shell.field.not_date' }
   if (value.trim() === '') return control.required ? { key: 'shell.field.required' } : undefined
   if (type === 'number') return numberFault(control, Number(value))
-  if (type === 'datetime-local' || type === 'date') return Number.isNaN(Date.parse(value)) ? { key: 'shell.field.not_date' } : undefined
+  if (type === 'datetime-local' || type === 'date') {
+    if (Number.isNaN(Date.parse(value))) return { key: 'shell.field.not_date' }
+    return control.earliest !== undefined && value <= control.earliest ? { key: 'shell.field.too_early', parameters: { least: control.earliest.replace('T', ' ') } } : undefined
+  }
   const length = lengthOf(value)
   if (control.most !== undefined && length > control.most) return { key: 'shell.field.too_long', parameters: { n: length, most: control.most } }
   if (control.least !== undefined && length < control.least) return { key: 'shell.field.too_short', parameters: { n: length, least: control.least } }
@@ -64,7 +69,8 @@ export function controlOf(element: HTMLInputElement | HTMLTextAreaElement | HTML
     required: element.required,
     most: number(element.dataset.most),
     least: number(element.dataset.least),
-    minimum: number(element.getAttribute('min')),
+    minimum: element.type === 'number' ? number(element.getAttribute('min')) : undefined,
+    earliest: element.type === 'datetime-local' ? element.getAttribute('min') ?? undefined : undefined,
     maximum: number(element.getAttribute('max')),
     whole: element.getAttribute('step') === '1',
     pattern: element.getAttribute('pattern') ?? undefined,

@@ -24,6 +24,7 @@ async function casesOf(form) {
       if (type === 'number') add('wrong type', 'e', 'shell.field.not_number')
       if (type === 'number' && control.min) add('too small', String(Number(control.min) - 1), 'shell.field.too_small')
       if (type === 'datetime-local') add('wrong type', '0', 'shell.field.not_date')
+      if (type === 'datetime-local' && control.min) add('too early', '2020-01-01T00:00', 'shell.field.too_early')
       if (control.pattern) add('wrong form', '9 Không phải tên', 'shell.field.not_a_name')
       if ('json' in dataset) add('broken JSON', '{"a": [1, }', 'shell.field.not_json')
     }
