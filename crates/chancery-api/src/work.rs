@@ -36,6 +36,8 @@ pub struct Work {
     #[serde(alias = "floor_state_code")]
     pub floor: String,
     pub facet: Option<String>,
+    /// The same, by the name of its column.
+    pub waiting_facet: Option<String>,
     pub seq: i64,
     pub mandatory: bool,
     pub skipped: bool,
@@ -48,7 +50,10 @@ pub struct Work {
     pub executor: String,
     pub started_at: Option<String>,
     pub deadline: Option<String>,
+    /// Now, not once.
     pub past_deadline: bool,
+    /// Once, whether it is now or not.
+    pub was_late: bool,
     pub overdue_first_at: Option<String>,
     pub completed_at: Option<String>,
     pub completed_after_deadline: Option<bool>,
@@ -57,11 +62,17 @@ pub struct Work {
     pub blocked_severity: Option<String>,
     pub failure_classification: Option<String>,
     pub failure_class: Option<String>,
+    /// Why it failed last, in the words of who reported it.
+    pub failure_detail: Option<String>,
     pub retrying: Option<String>,
+    /// It was handed up because no try could mend it.
+    pub escalated: bool,
     pub retry_count: i32,
     #[serde(alias = "cycle_no")]
     pub cycle: i32,
     pub on_critical_path: bool,
+    /// Since when its output is older than the corrected run of its sub-workflow.
+    pub stale_since: Option<String>,
     pub last_transition_at: String,
 }
 

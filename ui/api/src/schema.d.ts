@@ -5054,6 +5054,8 @@ export interface components {
             /** @description The floor state that it counts as. */
             floor: string;
             facet?: string | null;
+            /** @description The same, by the name of its column. */
+            waiting_facet?: string | null;
             /** Format: int64 */
             seq: number;
             mandatory: boolean;
@@ -5065,7 +5067,10 @@ export interface components {
             executor: string;
             started_at?: string | null;
             deadline?: string | null;
+            /** @description Now, not once. */
             past_deadline: boolean;
+            /** @description Once, whether it is now or not. */
+            was_late: boolean;
             overdue_first_at?: string | null;
             completed_at?: string | null;
             completed_after_deadline?: boolean | null;
@@ -5074,12 +5079,18 @@ export interface components {
             blocked_severity?: string | null;
             failure_classification?: string | null;
             failure_class?: string | null;
+            /** @description Why it failed last, in the words of who reported it. */
+            failure_detail?: string | null;
             retrying?: string | null;
+            /** @description It was handed up because no try could mend it. */
+            escalated: boolean;
             /** Format: int32 */
             retry_count: number;
             /** Format: int32 */
             cycle: number;
             on_critical_path: boolean;
+            /** @description Since when its output is older than the corrected run of its sub-workflow. */
+            stale_since?: string | null;
             last_transition_at: string;
         };
         /** @description A step or task with all that is known of it. The ETag is its seq. */

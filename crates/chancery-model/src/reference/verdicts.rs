@@ -221,6 +221,7 @@ fn every_problem_of_a_matching_row_is_reported() {
         &model.apply(&late),
         &[
             Problem::TransitionRefusedByGuard { guard: "G-OUTPUT-CONTRACT" },
+            Problem::TransitionRefusedByGuard { guard: "G-POSTCONDITION" },
             Problem::TransitionRefusedByGuard { guard: "G-LATE-COMPLETION" },
             Problem::TransitionRefusedByGuard { guard: "G-TASKS-DONE" },
             Problem::AuditReferenceMissing,
