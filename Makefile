@@ -91,7 +91,7 @@ bench: setup ## the engine beside its limit, in one run; figures in bench/result
 	@echo "building the benchmarks with optimisation (the first build takes about 8 minutes on 2 cores)"
 	cargo build --release -p chancery-bench
 	echo "$(if $(QUICK),one round with little: about 2 minutes$(,) and the figures mean nothing,measuring: about 35 minutes; Ctrl-C ends it$(,) and QUICK=1 shows in 2 minutes that all of it runs)"
-	for part in "" --births-only --workflows-only --layout-only --http-only "--held-only 180"; do
+	for part in "" --births-only --workflows-only --layout-only --http-only --signed-only "--held-only 180"; do
 	  target/release/chancery-bench $(if $(QUICK),--quick) $$part
 	done
 

@@ -5,6 +5,7 @@ mod ground;
 mod held;
 mod http;
 mod layout;
+mod signed;
 mod units;
 mod workflows;
 mod workload;
@@ -54,6 +55,9 @@ struct Arguments {
     /// Measure only a move over HTTP beside the same through the library. Fails when it is slower than asked.
     #[arg(long)]
     http_only: bool,
+    /// Measure only moves that people sign. Fails when they are fewer or slower than asked.
+    #[arg(long)]
+    signed_only: bool,
     /// Measure only the layout of workflows. Fails when it is slower than asked.
     #[arg(long)]
     layout_only: bool,
@@ -160,6 +164,11 @@ async fn measure_with_a_cluster(arguments: Arguments) -> Result<()> {
         let time = Duration::from_secs_f64(arguments.seconds);
         let figures = http::measure(&server, arguments.rounds, time, quick).await?;
         return keep(&arguments.json.with_file_name("http.json"), &figures);
+    }
+    if arguments.signed_only {
+        let time = Duration::from_secs_f64(arguments.seconds);
+        let figures = signed::measure(&server, time, quick).await?;
+        return keep(&arguments.json.with_file_name("signed.json"), &figures);
     }
     if arguments.births_only {
         let figures = births::measure(&server, arguments.rounds, quick).await?;

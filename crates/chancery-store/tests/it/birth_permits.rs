@@ -1,10 +1,12 @@
 //! Permits: one a code, for one intent, for a time; asked for, taken back, failed, and asked for again.
 
+use chancery_model::envelope::{Birth, Move};
 use chancery_model::refusal::Code::{
     RA003, RA006, RB001, RB002, RB003, RB009, RB010, RB011, RB012, RI001, RI003, RI004, RI008,
-    RS023,
+    RI051, RS023,
 };
 use chancery_store::{Error, LOGINS, Role};
+use chancery_testkit::keys;
 use serde_json::{Value, json};
 use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
@@ -464,16 +466,56 @@ async fn who_asks_may() {
         let answer = shop.run(*role, &[request]).await.expect_err("not its door");
         assert!(matches!(answer, Error::Denied(_)), "{role:?}: {answer:?}");
     }
-    assert_eq!(before, shop.everything().await, "nothing changed");
-    let signed =
-        json!([{ "code": "F-9", "permit_id": Uuid::now_v7(), "signature": "01".repeat(64) }]);
+    let permit_id = Uuid::now_v7();
+    let hash = shop
+        .db
+        .text(
+            "select encode(birth.request_hash('shop.film', 'F-9', null, null, f.governance_role, null), 'hex')
+               from birth.family f where f.collection_name = 'shop.film'",
+        )
+        .await;
+    let reservation = |permit_id, hash: &str| {
+        Move {
+            run_kind: "birth_permit",
+            run_id: permit_id,
+            to: "RESERVED",
+            principal: "petra",
+            actor_class: "pic_human",
+            trigger_kind: "rpc",
+            trigger_ref: "permit_request",
+            evidence: &json!({ "request_hash": hash }),
+            reason: None,
+            idempotency_key: "reserve",
+            birth: Some(Birth { machine: "birth_permit", data: &Value::Null }),
+        }
+        .statement()
+    };
     let mut app = shop.db.connect(Role::App).await;
-    let answer: Value = sqlx::query_scalar("select birth.fn_birth_permit_request('shop.film', $1, 'petra', 'pic_human', 'dot_birth_admit', null, null, $2)")
-        .bind(signed)
-        .bind(shop.key("petra"))
-        .fetch_one(&mut app)
-        .await
-        .expect("a permit");
+    let mut ask_signed = async |permit_id: Option<Uuid>,
+                                signature: Vec<u8>|
+           -> Result<Value, Error> {
+        let signature = hex::encode(signature);
+        let asks = json!([{ "code": "F-9", "permit_id": permit_id, "signature": signature }]);
+        Ok(sqlx::query_scalar("select birth.fn_birth_permit_request('shop.film', $1, 'petra', 'pic_human', 'dot_birth_admit', null, null, $2)")
+            .bind(asks)
+            .bind(shop.key("petra"))
+            .fetch_one(&mut app)
+            .await?)
+    };
+    // What petra signed is for this permit and this object, and she signed it herself.
+    let good = keys::sign("petra", &reservation(permit_id, &hash));
+    for (permit_id, signature) in [
+        (Some(permit_id), vec![0; 64]),
+        (Some(permit_id), keys::sign("rita", &reservation(permit_id, &hash))),
+        (Some(permit_id), keys::sign("petra", &reservation(Uuid::nil(), &hash))),
+        (Some(permit_id), keys::sign("petra", &reservation(permit_id, &"0".repeat(64)))),
+        (Some(Uuid::now_v7()), good.clone()),
+        (None, good.clone()),
+    ] {
+        assert_eq!(codes(ask_signed(permit_id, signature).await), [RI051]);
+    }
+    assert_eq!(before, shop.everything().await, "nothing changed");
+    let answer = ask_signed(Some(permit_id), good).await.expect("a permit");
     assert_eq!(answer["permits"][0]["requested_by"], "petra");
     shop.write(&[NEW]).await.expect("born");
     assert_eq!(shop.film("F-9").await, BORN);

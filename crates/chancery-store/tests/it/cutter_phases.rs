@@ -651,6 +651,7 @@ async fn an_enactment_is_decided_on_by_itself() {
         assert!(world.review.fn_lifecycle_review(&reject).await.expect("again").replayed);
         let mut other = reject.clone();
         other.decision_payload.push(' ');
+        other.decision = world.signed("authority", &Statement::review(&other.decision_payload));
         assert_eq!(codes(world.review.fn_lifecycle_review(&other).await), [RC015]);
     });
     let approve = world.a_lifecycle_review(entry, "approve").await;
