@@ -120,6 +120,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RI048', 'token_unfit', 'This token can''t be made.', 'A token has a label, a life within the longest, and no scope that its principal has not.'),
   ('RI049', 'link_unfit', 'This identity can''t be linked.', 'The issuer is a URL; one identity is one principal.'),
   ('RI050', 'key_request_unknown', 'There is no such request for a key, or it was settled otherwise.', 'See `chancery key requests`.'),
+  ('RI057', 'acknowledgement_unfit', 'This difference cannot be acknowledged so.', 'Name one difference that `chancery doctor` shows, give a reason, and choose no more hours than max_hours in the facts.'),
   ('RC001', 'entry_unknown', 'There is no such entry.', 'See `chancery cutter list`.'),
   ('RC002', 'request_malformed', 'The request lacks something or names a source that is not there.', 'The facts name the field; `chancery cutter mark DOC` fills in all of them.'),
   ('RC003', 'dependency_cycle', 'A request cannot wait for itself.', 'The facts show the circle; leave one of its edges out.'),

@@ -125,6 +125,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RI048', 'Không tạo được mã truy cập này.', 'Mã truy cập có nhãn, thời hạn trong mức dài nhất, và không có phạm vi mà chủ thể không có.'),
   ('RI049', 'Không liên kết được danh tính này.', 'Bên cấp là một URL; một danh tính là một chủ thể.'),
   ('RI050', 'Không có yêu cầu khóa này, hoặc nó đã được xử lý khác.', 'Xem `chancery key requests`.'),
+  ('RI057', 'Không thể ghi nhận sai khác này như vậy.', 'Nêu một sai khác mà `chancery doctor` cho thấy, nêu lý do, và chọn số giờ không quá max_hours trong dữ kiện.'),
   ('RC001', 'Không có mục cắt này.', 'Xem `chancery cutter list`.'),
   ('RC002', 'Yêu cầu thiếu điều gì đó, hoặc nêu nguồn không có.', 'Dữ kiện nêu trường; `chancery cutter mark DOC` điền đủ tất cả.'),
   ('RC003', 'Một yêu cầu không thể chờ chính nó.', 'Dữ kiện cho thấy vòng; bỏ một cạnh của nó.'),

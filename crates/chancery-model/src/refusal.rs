@@ -151,6 +151,7 @@ codes! {
     RI048 "token_unfit"
     RI049 "link_unfit"
     RI050 "key_request_unknown"
+    RI057 "acknowledgement_unfit"
     RC001 "entry_unknown"
     RC002 "request_malformed"
     RC003 "dependency_cycle"
