@@ -59,6 +59,11 @@ grant select on fsm.run_kind_def, fsm.lock_target_def, fsm.guard_need to chancer
 grant select, insert, update (state_code, facet, seq, head_hash, last_transition_at) on fsm.run to chancery_definer;
 grant select, insert on fsm.transition_log to chancery_definer;
 grant select on audit.evidence_def, audit.evidence_version to chancery_definer;
+grant select on audit.rule_table to chancery_definer;
+grant select, insert, update on governance.clock_mark, queue.turn to chancery_definer;
+grant select, insert on audit.rule_change, audit.drift_acknowledgement to chancery_definer;
+-- What is kept of rule rows is read from the tables themselves.
+grant select on iu.dot_iu_command_catalog, config.partitioned_table, fsm.guard_need, fsm.lock_target_def to chancery_definer;
 grant select, insert on iu.source_document, iu.source_version, iu.unit_edit_draft, iu.iu_lifecycle_log to chancery_definer;
 grant select, insert, update (lifecycle_status, content_anchor_ref, version_anchor_ref, identity_profile, updated_at, updated_by, deleted_at)
   on iu.information_unit to chancery_definer;
@@ -157,6 +162,14 @@ $backup$;
 set local role chancery_definer;
 
 -- logins → doors
+-- Also to the owner, as whom the migrator looks while it applies a release.
+grant execute on function audit.fn_rule_rows(), audit.fn_generated_texts() to chancery_owner;
+grant execute on function audit.fn_rule_rows(), audit.fn_generated_texts() to chancery_app, chancery_migrator, auditor_ro;
+grant execute on function audit.fn_drift_acknowledge(text, text, integer, text, text) to chancery_migrator;
+grant execute on function audit.rule_key(jsonb, text[]), internal.take_turn(text) to chancery_owner;
+grant select on audit.v_drift_acknowledgement, audit.v_rule_change to chancery_app, chancery_migrator, auditor_ro;
+grant select on audit.v_drift_acknowledgement to chancery_owner;
+grant execute on function audit.note_rule(), audit.begin_rule_history() to chancery_owner;
 grant execute on function
   fsm.fn_state_transition_apply(uuid, text, text, text, text, text, text, jsonb, text, text, text, bytea, uuid, bytea),
   fsm.fn_state_transition_apply_batch(jsonb),

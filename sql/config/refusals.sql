@@ -123,6 +123,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RI051', 'signature_invalid', 'The signature does not verify: this key did not sign this statement.', 'Sign the statement in the facts, byte for byte, with your own registered key; nobody else can.'),
   ('RI052', 'key_unusable', 'These 32 bytes are not a usable ed25519 public key: not a point of the curve, of small order, or not in its one encoding.', 'Let `chancery key new NAME` make one.'),
   ('RI053', 'key_possession_unproven', 'The key did not sign that it belongs to this principal.', 'Sign the statement in the facts with the private half of the new key.'),
+  ('RI057', 'acknowledgement_unfit', 'This difference cannot be acknowledged so.', 'Name one difference that `chancery doctor` shows, give a reason, and choose no more hours than max_hours in the facts.'),
   ('RC001', 'entry_unknown', 'There is no such entry.', 'See `chancery cutter list`.'),
   ('RC002', 'request_malformed', 'The request lacks something or names a source that is not there.', 'The facts name the field; `chancery cutter mark DOC` fills in all of them.'),
   ('RC003', 'dependency_cycle', 'A request cannot wait for itself.', 'The facts show the circle; leave one of its edges out.'),

@@ -128,6 +128,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RI051', 'Chữ ký không hợp lệ: khóa này không ký nội dung này.', 'Hãy ký đúng từng byte nội dung trong dữ kiện bằng khóa đã đăng ký của chính mình; không ai ký thay được.'),
   ('RI052', '32 byte này không phải khóa công khai ed25519 dùng được: không nằm trên đường cong, có bậc nhỏ, hoặc không ở dạng mã hóa duy nhất.', 'Hãy để `chancery key new NAME` tạo khóa.'),
   ('RI053', 'Khóa này không ký xác nhận rằng nó thuộc về chủ thể này.', 'Hãy ký nội dung trong dữ kiện bằng nửa bí mật của khóa mới.'),
+  ('RI057', 'Không thể ghi nhận sai khác này như vậy.', 'Nêu một sai khác mà `chancery doctor` cho thấy, nêu lý do, và chọn số giờ không quá max_hours trong dữ kiện.'),
   ('RC001', 'Không có mục cắt này.', 'Xem `chancery cutter list`.'),
   ('RC002', 'Yêu cầu thiếu điều gì đó, hoặc nêu nguồn không có.', 'Dữ kiện nêu trường; `chancery cutter mark DOC` điền đủ tất cả.'),
   ('RC003', 'Một yêu cầu không thể chờ chính nó.', 'Dữ kiện cho thấy vòng; bỏ một cạnh của nó.'),

@@ -88,7 +88,9 @@ pub(crate) enum Command {
     #[command(after_help = "Repeating it changes nothing.\n\nExample:\n  $ chancery migrate")]
     Migrate,
     /// Check the ground everything stands on, and say how to mend it
-    #[command(after_help = "Example:\n  $ chancery doctor\n  $ chancery doctor --fix")]
+    #[command(
+        after_help = "Example:\n  $ chancery doctor\n  $ chancery doctor --fix\n  $ chancery doctor --acknowledge 'table fsm.run' --hours 24 --reason 'a report reads it until Friday' --as alice"
+    )]
     Doctor(doctor::Doctor),
     /// Humans, agents and services that can be held to what they did
     #[command(

@@ -128,6 +128,10 @@ async fn bring_up(context: &Context, session: &Session) -> Result<Migrated, Fail
     if migrated.rules_applied {
         context.out.note("applied the rules of this release: functions, views, triggers, grants");
     }
+    for difference in &migrated.differences {
+        let (object, what) = (difference.object(), &difference.difference);
+        context.out.note(&format!("differs from this release and is left to you: {object} {what}"));
+    }
     // The machines of the product are part of a release, as its rules are.
     let store = session.store(Role::Migrator).await?;
     let applied_by = context.config.principal.as_deref().unwrap_or(OPERATOR);

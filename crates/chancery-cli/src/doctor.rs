@@ -4,8 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
+use chancery_store::drift::Acknowledgement;
 use chancery_store::ground::Check;
-use chancery_store::{Role, Target};
+use chancery_store::{Release, Role, Target};
 use clap::Args;
 use serde_json::json;
 
@@ -19,9 +20,21 @@ pub(crate) struct Doctor {
     /// Arm guard triggers again that a restore left disarmed
     #[arg(long)]
     fix: bool,
+    /// Answer for one difference from the release, as it is shown, so that `serve` decides in spite of it
+    #[arg(long, value_name = "OBJECT", conflicts_with = "fix", requires = "reason")]
+    acknowledge: Option<String>,
+    /// For how many hours
+    #[arg(long, value_name = "HOURS", default_value_t = 24, requires = "acknowledge")]
+    hours: i32,
+    /// Why it may stand so long
+    #[arg(long, value_name = "TEXT", requires = "acknowledge")]
+    reason: Option<String>,
 }
 
 pub(crate) async fn doctor(context: &mut Context, args: &Doctor) -> Result<Outcome, Failure> {
+    if let Some(object) = &args.acknowledge {
+        return acknowledge(context, args, object).await;
+    }
     let mut checks = files(context);
     let session = server(context, &mut checks).await?;
     let mut armed = None;
@@ -30,6 +43,8 @@ pub(crate) async fn doctor(context: &mut Context, args: &Doctor) -> Result<Outco
             armed = Some(session.target.rearm_triggers().await?);
         }
         checks.extend(database(&session, Role::Auditor).await?);
+        checks.extend(rules(&session).await?);
+        checks.extend(advice(&session).await?);
         checks.extend(gates(&session).await?);
     }
     if let Some(armed) = armed {
@@ -181,6 +196,76 @@ async fn database(session: &Session, role: Role) -> Result<Vec<Check>, Failure> 
         )]);
     }
     Ok(store.ground().await?)
+}
+
+/// The rules themselves, object by object. Where nothing is installed, or another release, that is the finding.
+async fn rules(session: &Session) -> Result<Vec<Check>, Failure> {
+    let store = session.unchecked_store(Role::Auditor)?;
+    match session.release(&store).await? {
+        Some(release) if release.bundle_sha256 == Release::of_this_binary().bundle_sha256 => {}
+        _ => return Ok(Vec::new()),
+    }
+    let differences = store.drift().await?;
+    let name = "the rules in the database are those of this release";
+    let standing = differences.iter().filter(|one| one.acknowledged.is_none()).count();
+    let found = match (differences.len(), standing) {
+        (0, _) => "they are".to_owned(),
+        (all, standing) => format!("{all} differences, {} of them acknowledged", all - standing),
+    };
+    let mend = || {
+        "run `chancery migrate`; what it cannot mend without losing something it names".to_owned()
+    };
+    let mut checks = vec![check(name, standing == 0, found, mend)];
+    for one in &differences {
+        let mut found = one.difference.clone();
+        if let Some(word) = &one.acknowledged {
+            let Acknowledgement { acknowledged_by, reason, expires_at } = word;
+            found.push_str(&format!(
+                "; acknowledged by {acknowledged_by} until {expires_at}: {reason}"
+            ));
+        }
+        let ok = one.acknowledged.is_some();
+        checks.push(check(&one.object(), ok, found, || {
+            format!(
+                "chancery doctor --acknowledge '{}' --reason TEXT, if it is to stay for a while",
+                one.object()
+            )
+        }));
+    }
+    Ok(checks)
+}
+
+/// What an operator should know and a service need not. Where nothing is installed there is nothing to say.
+async fn advice(session: &Session) -> Result<Vec<Check>, Failure> {
+    let store = session.unchecked_store(Role::Auditor)?;
+    if session.release(&store).await?.is_none() {
+        return Ok(Vec::new());
+    }
+    Ok(store.advice().await?)
+}
+
+/// Somebody answers for one difference.
+async fn acknowledge(
+    context: &mut Context,
+    args: &Doctor,
+    object: &str,
+) -> Result<Outcome, Failure> {
+    let principal = context.config.acting()?.to_owned();
+    let session = Session::open(context).await?;
+    let differences = session.store(Role::Auditor).await?.drift().await?;
+    let Some(difference) = differences.iter().find(|one| one.object() == object) else {
+        return Err(Failure::Failed(format!(
+            "{object} is no difference between this database and its release; see `chancery doctor`"
+        )));
+    };
+    let operator = session.store(Role::Migrator).await?;
+    let reason = args.reason.as_deref().unwrap_or_default();
+    let noted = operator
+        .fn_drift_acknowledge(object, &difference.found, args.hours, reason, &principal)
+        .await?;
+    let until = noted["expires_at"].as_str().unwrap_or_default().to_owned();
+    context.out.answer(&noted, || format!("{object}: acknowledged until {until}"))?;
+    Ok(Outcome::Done)
 }
 
 /// Tables under admission whose gate is not in place. No ground that a service stands on: the table's owner can take a gate away

@@ -13,6 +13,7 @@ pub mod loops;
 pub mod orchestrator;
 pub mod queue;
 pub mod registry;
+pub mod rule_watch;
 pub mod run;
 pub mod workflow;
 

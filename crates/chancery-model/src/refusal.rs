@@ -154,6 +154,7 @@ codes! {
     RI051 "signature_invalid"
     RI052 "key_unusable"
     RI053 "key_possession_unproven"
+    RI057 "acknowledgement_unfit"
     RC001 "entry_unknown"
     RC002 "request_malformed"
     RC003 "dependency_cycle"

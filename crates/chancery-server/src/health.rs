@@ -19,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(2);
 #[derive(Debug, Serialize)]
 struct Readiness {
     ready: bool,
+    /// Whether it decides: not while the rules in the database differ from this release. It answers readers all the same.
+    decides: bool,
     /// Why not.
     reasons: Vec<String>,
     release: Release,
@@ -62,5 +64,6 @@ pub(crate) async fn ready(State(host): State<Host>) -> Response {
     let ready = reasons.is_empty();
     let status = if ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     let waiting = host.waiting().guests();
-    answer(status, &Readiness { ready, reasons, release: ours, loops, waiting })
+    let decides = host.rules().objection().is_none();
+    answer(status, &Readiness { ready, decides, reasons, release: ours, loops, waiting })
 }

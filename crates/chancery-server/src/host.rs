@@ -11,6 +11,7 @@ use axum::extract::DefaultBodyLimit;
 use axum::middleware;
 use axum::routing::get;
 use chancery_engine::loops::{Board, LOOPS, Loops};
+use chancery_engine::rule_watch::{CHECK_INTERVAL, RuleWatch};
 use chancery_store::Store;
 use chancery_store::managed::Secret;
 use tokio::net::{TcpListener, TcpSocket};
@@ -60,6 +61,7 @@ struct Inner {
     guesses: Guesses,
     provider: Option<Provider>,
     options: Options,
+    rules: RuleWatch,
 }
 
 impl fmt::Debug for Host {
@@ -87,6 +89,7 @@ impl Host {
         stop: watch::Receiver<bool>,
         options: Options,
     ) -> Self {
+        let rules = options.rules.clone().unwrap_or_else(RuleWatch::trusting);
         let waiting = Arc::new(WaitingRoom::default());
         let limits = Limits::new(options.requests_a_minute.unwrap_or(REQUESTS_A_MINUTE));
         let sign_ins = Limits::new(options.sign_ins_a_minute.unwrap_or(SIGN_INS_A_MINUTE));
@@ -105,6 +108,7 @@ impl Host {
             guesses: Guesses::default(),
             provider,
             options,
+            rules,
         }))
     }
 
@@ -153,6 +157,11 @@ impl Host {
 
     pub(crate) fn options(&self) -> &Options {
         &self.0.options
+    }
+
+    /// Whether the rules in the database are those of this release.
+    pub(crate) fn rules(&self) -> &RuleWatch {
+        &self.0.rules
     }
 
     /// Whether browsers come by TLS: then their cookies never go another way.
@@ -256,12 +265,19 @@ pub async fn serve(
     options: Options,
 ) -> io::Result<()> {
     let options = with_settings(options, &requests).await.map_err(io::Error::other)?;
-    let running = Loops::start(LOOPS, loops, holder, &stop);
+    let rules = RuleWatch::default();
+    // Before anything is decided; where it can't be known, nothing is.
+    rules.check(loops).await.map_err(io::Error::other)?;
+    let options = Options { rules: Some(rules.clone()), ..options };
+    let running = Loops::watched(LOOPS, loops, holder, &stop, &rules);
     let host = Host::with_options(requests, running.board(), token, stop, options);
     let guests = host.clone();
     let wakes = tokio::spawn(async move { guests.look_after_guests().await });
     let (listened, feed) = (host.clone(), loops.clone());
     let listeners = tokio::spawn(async move { listened.look_after_listeners(&feed).await });
+    let interval = comparison_interval(loops).await.map_err(io::Error::other)?;
+    let comparing = loops.clone();
+    let comparisons = tokio::spawn(async move { rules.run(&comparing, interval).await });
     let server = listen(bound.listener, router(host.clone()), host.options(), host.stopping());
     let overdue = async {
         host.stopping().await;
@@ -277,8 +293,15 @@ pub async fn serve(
         }
     }
     wakes.abort();
+    comparisons.abort();
     listeners.abort();
     Ok(())
+}
+
+/// How often the rules are compared with the release.
+async fn comparison_interval(store: &Store) -> Result<Duration, chancery_store::Error> {
+    let seconds = store.setting("drift.check_seconds").await?.and_then(|value| value.as_u64());
+    Ok(seconds.filter(|&seconds| seconds > 0).map_or(CHECK_INTERVAL, Duration::from_secs))
 }
 
 /// What is not said stands in the database.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use chancery_engine::rule_watch::RuleWatch;
 use chancery_store::managed::Secret;
 use rustls::ServerConfig;
 use rustls::crypto::ring;
@@ -28,6 +29,8 @@ pub struct Options {
     /// So many sign-ins from one address in a minute; `sign_in.per_address_per_minute` when it is left out.
     pub sign_ins_a_minute: Option<u32>,
     pub patience: Patience,
+    /// Who compares the rules in the database with the release; without one, they are taken for granted.
+    pub rules: Option<RuleWatch>,
 }
 
 impl Options {

@@ -37,6 +37,7 @@ pub enum Fault {
     DatabaseAway,
     DatabaseBusy,
     SchemaDiffers,
+    RulesDiffer,
     Internal,
 }
 
@@ -67,6 +68,7 @@ impl Fault {
         Self::DatabaseAway,
         Self::DatabaseBusy,
         Self::SchemaDiffers,
+        Self::RulesDiffer,
         Self::Internal,
     ];
 
@@ -191,6 +193,11 @@ impl Fault {
                 "schema_differs",
                 StatusCode::SERVICE_UNAVAILABLE,
                 "The database is not of this release.",
+            ),
+            Self::RulesDiffer => (
+                "rules_differ",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The rules in the database are not those of this release; nothing is decided by them.",
             ),
             Self::Internal => (
                 "internal",

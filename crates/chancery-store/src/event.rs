@@ -44,11 +44,33 @@ impl Store {
     /// # Errors
     /// When there is no answer.
     pub async fn fn_sequence_events(&self, limit: i32) -> Result<Sequenced, Error> {
-        let pass: Value = sqlx::query_scalar("select event.fn_sequence_events($1)")
-            .bind(limit)
-            .fetch_one(&self.pool)
-            .await?;
-        decode(pass)
+        let pass: Result<Value, sqlx::Error> =
+            sqlx::query_scalar("select event.fn_sequence_events($1)")
+                .bind(limit)
+                .fetch_one(&self.pool)
+                .await;
+        match pass.map_err(Error::from) {
+            Err(error @ Error::Conflict(_)) => {
+                self.end_stalled_pass().await?;
+                Err(error)
+            }
+            pass => decode(pass?),
+        }
+    }
+
+    /// Ends the session that holds the cursor of positions open and does not go on: a pass takes milliseconds. It is one of our own
+    /// login, since no other may make a pass; so the server lets us, and nobody else's session is touched.
+    async fn end_stalled_pass(&self) -> Result<(), Error> {
+        let _ended: Vec<bool> = sqlx::query_scalar(
+            "select pg_terminate_backend(a.pid)
+               from pg_stat_activity a join pg_locks l on l.pid = a.pid
+              where l.relation = 'event.sequencer_cursor'::regclass and l.mode = 'RowShareLock' and l.granted
+                and a.pid <> pg_backend_pid() and a.usename = session_user and a.state <> 'active'
+                and a.datname = current_database()",
+        )
+        .fetch_all(&self.pool)
+        .await?;
+        Ok(())
     }
 
     /// Drops the partitions that are older than their retention says.

@@ -52,7 +52,8 @@ const QUERIES: &[&str] = &[
       where n.nspname = any($1) and c.relkind in ('r', 'p') and r.rolcanlogin",
 ];
 
-const ROOMS: &[&str] = &[
+/// The schemas of the product.
+pub(crate) const ROOMS: &[&str] = &[
     "internal",
     "config",
     "identity",
@@ -105,6 +106,50 @@ impl Store {
                     .to_owned()
             }),
         });
+        Ok(checks)
+    }
+}
+
+/// What a service can stand on and an operator should know. Some are warnings: well enough, and mended by whoever runs the server.
+const ADVICE: &[(&str, bool)] = &[
+    (
+        "select 'a backup can read every table', count(*) = 0, coalesce(string_agg(t.name, ', ' order by t.name), 'it can'),
+                'grant select on it to chancery_backup, and usage on its schema: until then pg_dump stops at it'
+           from (select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                  where c.relkind in ('r', 'p', 'S', 'm') and c.relpersistence <> 't' and n.nspname !~ '^pg_' and n.nspname <> 'information_schema'
+                    and not exists (select from pg_depend d where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
+                    and not (has_schema_privilege('chancery_backup', n.oid, 'USAGE')
+                             and case c.relkind when 'S' then has_sequence_privilege('chancery_backup', c.oid, 'SELECT')
+                                                else has_table_privilege('chancery_backup', c.oid, 'SELECT') end)
+                  limit 20) t",
+        true,
+    ),
+    (
+        "select 'our logins cannot enter the database postgres', count(*) = 0, coalesce(string_agg(r.rolname, ', ' order by r.rolname), 'they cannot'),
+                'revoke connect on database postgres from public: roles are changed under a lock that any login there can take'
+           from pg_roles r where r.rolname = any($2) and exists (select from pg_database d where d.datname = 'postgres')
+            and has_database_privilege(r.oid, 'postgres', 'CONNECT')",
+        false,
+    ),
+];
+
+impl Store {
+    /// What an operator should know beside the ground.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn advice(&self) -> Result<Vec<Check>, Error> {
+        let logins: Vec<String> = LOGINS.iter().map(|r| r.name().to_owned()).collect();
+        let mut checks = Vec::new();
+        for &(query, is_needed) in ADVICE {
+            let query = sqlx::AssertSqlSafe(format!(
+                "with lists as (select $1::text[], $2::text[]) {query}"
+            ));
+            let row: (String, bool, String, String) =
+                sqlx::query_as(query).bind(ROOMS).bind(&logins).fetch_one(&self.pool).await?;
+            let (name, ok, found, mend) = row;
+            checks.push(Check { name, ok: ok || !is_needed, found, mend: (!ok).then_some(mend) });
+        }
         Ok(checks)
     }
 }

@@ -20,6 +20,7 @@ pub mod approval;
 pub mod birth;
 pub mod consumer;
 pub mod cutter;
+pub mod drift;
 pub mod event;
 pub mod feed;
 pub mod fsm;

@@ -3,6 +3,7 @@
 use sqlx::postgres::{PgConnectOptions, PgConnection};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 
+use crate::drift::{self, Difference};
 use crate::managed::secrets;
 use crate::target::{LOGINS, Role, Store, Target};
 use crate::{Error, bundle};
@@ -18,7 +19,25 @@ pub struct Migrated {
     pub applied: Vec<String>,
     /// Whether functions, views, triggers and grants were re-applied.
     pub rules_applied: bool,
+    /// What in the database differs from this release and could not be mended without losing something.
+    pub differences: Vec<Difference>,
 }
+
+/// Every role of the product, those that own and those that connect.
+pub(crate) const ALL_ROLES: &[&str] = &[
+    "chancery_owner",
+    "chancery_definer",
+    "chancery_guard",
+    "chancery_app",
+    "chancery_migrator",
+    "chancery_backup",
+    "auditor_ro",
+    "cutter_exec",
+    "cutter_verify",
+    "cutter_review",
+    "cutter_ro",
+    "birth_writer",
+];
 
 /// What is installed in a database.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
@@ -69,6 +88,10 @@ impl Target {
         }
         if self.managed {
             set_password(&mut postgres, self, self.admin.get_username()).await?;
+            // The cluster is ours alone: its other databases are closed, and a backup reads whatever table users put beside ours.
+            postgres
+                .execute("revoke connect on database postgres from public; grant pg_read_all_data to chancery_backup")
+                .await?;
         }
         let found: Option<i32> = sqlx::query_scalar("select 1 from pg_database where datname = $1")
             .bind(&self.database)
@@ -116,13 +139,11 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
     let ours = Release::of_this_binary();
     let mut transaction = connection.begin().await?;
     transaction
-        .execute("select pg_advisory_xact_lock(hashtextextended('chancery migrate', 0))")
-        .await?;
-    transaction
-        .execute("set local check_function_bodies = off; set local lock_timeout = '30s'; set local client_min_messages = warning")
+        .execute("set local check_function_bodies = off; set local lock_timeout = '30s'; set local client_min_messages = warning; set local chancery.release = 'applying'")
         .await?;
     // The migrator inherits nothing; what it does, it does as one of the owners.
     transaction.execute("set local role chancery_owner").await?;
+    one_at_a_time(&mut transaction).await?;
     let applied = applied_migrations(&mut transaction).await?;
     if let Some((version, name, _)) =
         applied.iter().find(|(version, ..)| *version > ours.schema_version)
@@ -159,8 +180,13 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
         sqlx::query_scalar("select bundle_sha256 from internal.release")
             .fetch_optional(&mut *transaction)
             .await?;
-    let rules_applied = installed.as_deref() != Some(ours.bundle_sha256.as_str());
+    let new_rules = installed.as_deref() != Some(ours.bundle_sha256.as_str());
+    // Rules that were changed behind our back are applied again, also where the release is the same.
+    let drifted =
+        !new_rules && drift::is_current() && !drift::drift_in(&mut transaction).await?.is_empty();
+    let rules_applied = new_rules || drifted;
     if rules_applied {
+        transaction.execute("set local role none").await?;
         for piece in bundle::pieces() {
             let role = piece.owner.unwrap_or("chancery_migrator");
             transaction.execute(AssertSqlSafe(format!("set local role {role}"))).await?;
@@ -179,8 +205,31 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
         .execute(&mut *transaction)
         .await?;
     }
+    let mut differences = Vec::new();
+    if rules_applied && drift::is_current() {
+        differences = drift::drift_in(&mut transaction).await?;
+        if differences.iter().any(|difference| difference.acknowledged.is_none()) {
+            drift::mend(&mut transaction, &differences).await?;
+            differences = drift::drift_in(&mut transaction).await?;
+        }
+    }
     transaction.commit().await?;
-    Ok(Migrated { schema_version: ours.schema_version, applied: names, rules_applied })
+    Ok(Migrated { schema_version: ours.schema_version, applied: names, rules_applied, differences })
+}
+
+/// Two that migrate at once do it one after the other. By a lock on a table, which no other login can take: an advisory lock is anybody's,
+/// and is taken only where there is no table yet, and nothing to be kept from.
+async fn one_at_a_time(connection: &mut PgConnection) -> Result<(), Error> {
+    let there = "select to_regclass('internal.migration') is not null";
+    if !sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
+        connection
+            .execute("select pg_advisory_xact_lock(hashtextextended('chancery migrate', 0))")
+            .await?;
+    }
+    if sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
+        connection.execute("lock table internal.migration in share row exclusive mode").await?;
+    }
+    Ok(())
 }
 
 async fn applied_migrations(

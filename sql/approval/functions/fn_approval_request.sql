@@ -1,6 +1,6 @@
 -- promise: the request stands, signed by who asks; the same id with the same request gives it again.
 -- callers: chancery_app, cutter_exec, cutter_review
--- locks: the request (advisory), so that the same request twice at once is one
+-- locks: the request (its turn), so that the same request twice at once is one
 -- refuses with: RA001 what is asked is malformed, RA008 the id stands for another request, RC007, RC010, RI001–RI008, RI051, RS025
 create or replace function approval.fn_approval_request(
   p_approval_id uuid, p_kind text, p_subject_ref text, p_subject_digest bytea, p_risk text, p_title text, p_facts jsonb, p_expires_at bigint,
@@ -16,7 +16,7 @@ declare
 begin
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('approval:' || p_approval_id, 0));
+  perform internal.take_turn('approval:' || p_approval_id);
   select r.* into v_existing from approval.approval_request r where r.approval_id = p_approval_id;
   if found then
     if v_existing.request_payload is distinct from p_payload then

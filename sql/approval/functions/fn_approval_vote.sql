@@ -1,7 +1,7 @@
 -- promise: the signed vote stands and, while nothing is decided, is the one of its voter that counts. The same vote id gives the
 --          first answer again.
 -- callers: chancery_app, cutter_review
--- locks: the request (advisory)
+-- locks: the request (its turn)
 -- refuses with: RA002 no such request, RA004 one's own request, RA005 decided, expired or used already, RA009 no such vote, or its id is taken, RA010 agents do not
 --               vote, RC007, RC010, RI001–RI008, RI051, RS025
 create or replace function approval.fn_approval_vote(
@@ -18,7 +18,7 @@ declare
 begin
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('approval:' || p_approval_id, 0));
+  perform internal.take_turn('approval:' || p_approval_id);
   select r.* into v_request from approval.approval_request r where r.approval_id = p_approval_id;
   if not found then
     perform internal.refuse(internal.problem('RA002', jsonb_build_object('approval_id', p_approval_id)));

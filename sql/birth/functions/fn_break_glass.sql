@@ -1,7 +1,7 @@
 -- promise: for so many minutes the family admits births without permits; each of them says so. For a reason, by an approval of somebody
 --          else that is used for exactly this, and with an end. The same approval again gives what is there.
 -- callers: chancery_app (pic_human, escalation_handler, reviewer, sovereign, who asked for the approval)
--- locks: the approval (advisory)
+-- locks: the approval (its turn)
 -- refuses with: RB002, RB017 the reason or the time does not fit, RA002, RA003, RA006, RI001–RI004
 create or replace function birth.fn_break_glass(p_collection text, p_approval_id uuid, p_reason text, p_minutes integer, p_actor_class text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

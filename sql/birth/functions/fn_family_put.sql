@@ -2,7 +2,7 @@
 --          owner to run in the same transaction; birth.v_family says whether they were. The same policy again changes nothing.
 -- callers: whoever may become chancery_definer: the administrator who installs the product (chancery birth protect). The table comes
 --          by its number: its schema need not be open to us.
--- locks: the families (advisory): one change at a time
+-- locks: the families (its turn): one change at a time
 -- refuses with: RB018 a table or a policy that does not fit, RI001–RI003
 create or replace function birth.fn_family_put(
   p_relation oid, p_code_column text, p_name_column text, p_rule text, p_ttl_seconds integer, p_enforced_from timestamptz, p_approval_required boolean,
@@ -22,7 +22,7 @@ begin
   if v_problem is not null then
     perform internal.refuse(jsonb_set(v_problem, '{0,table}', coalesce(to_jsonb(p_relation::regclass), 'null')));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('birth.family', 0));
+  perform internal.take_turn('birth.family');
   select format('%I.%I', n.nspname, c.relname) into v_collection from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
   -- A table that was renamed keeps the name under which its births stand; so another that has its old name now needs another one.
   select f.* into v_before from birth.family f where f.relation = p_relation and f.active;
@@ -47,12 +47,17 @@ begin
   end if;
   perform birth.generate_families();
   return to_jsonb(v_after) || jsonb_build_object('table', v_after.relation::regclass, 'statements', birth.arming(v_collection), 'grants', (
-    select array[format('grant usage on schema %I to birth_writer', n.nspname), format('grant insert on %I.%I to birth_writer', n.nspname, c.relname)]
+    select array[format('grant usage on schema %I to birth_writer', n.nspname), format('grant insert on %I.%I to birth_writer', n.nspname, c.relname),
+                 -- A backup that cannot read one table is none.
+                 format('grant usage on schema %I to chancery_backup', n.nspname)]
+           || array(select format('grant select on %s to chancery_backup', t.relid::regclass)
+                      from (select c.oid as relid union select l.relid::oid from pg_partition_tree(c.oid::regclass) l) t)
            -- Sequences that its defaults draw from, where they are the owner's as well.
-           || array(select distinct format('grant usage on sequence %s to birth_writer', s.oid::regclass)
+           || array(select distinct format(g.text, s.oid::regclass)
                       from pg_attrdef a
                       join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = a.oid and d.refclassid = 'pg_class'::regclass
                       join pg_class s on s.oid = d.refobjid and s.relkind = 'S' and s.relowner = c.relowner
+                      cross join (values ('grant usage on sequence %s to birth_writer'), ('grant select on sequence %s to chancery_backup')) g (text)
                      where a.adrelid = c.oid)
       from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation), 'owner', (
     select pg_get_userbyid(c.relowner) from pg_class c where c.oid = p_relation));

@@ -1,7 +1,7 @@
 -- promise: the table is no longer under admission; what was born stays on record. The answer has the statements that unbind it, for the
 --          table's owner to run in the same transaction. Released again changes nothing.
 -- callers: whoever may become chancery_definer (chancery birth release)
--- locks: the families (advisory)
+-- locks: the families (its turn)
 -- refuses with: RB002, RB018 units of documents are always under admission, RI001, RI002
 create or replace function birth.fn_family_release(p_relation oid, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -10,7 +10,7 @@ declare
   v_family birth.family;
 begin
   perform birth.require_operator(p_principal);
-  perform pg_advisory_xact_lock(hashtextextended('birth.family', 0));
+  perform internal.take_turn('birth.family');
   select f.* into v_family from birth.family f where f.relation = p_relation order by f.active desc limit 1;
   if not found then
     perform internal.refuse(internal.problem('RB002', jsonb_build_object('collection', p_relation::regclass)));

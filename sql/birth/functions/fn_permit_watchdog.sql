@@ -44,11 +44,12 @@ begin
     perform governance.issue_close('birth_permit_silent_gap', 'birth_watchdog', 'permits', 'healed', 'permits are expired in time', p_principal,
                                    jsonb_build_object('measured', jsonb_build_object('gap_seconds', v_gap)));
   end if;
-  for v_family in select f.collection_name, f.table_name, f.armed, f.active, f.mode from birth.v_family f order by 1 loop
+  for v_family in select f.collection_name, f.table_name, f.armed, f.active, f.mode, f.heirs from birth.v_family f order by 1 loop
     if v_family.active and v_family.armed is distinct from true then
       perform governance.require_open(
-        'birth_watchdog', 'critical', 'birth_gate_drift', 'integrity', format('the gate of %s is not in place', v_family.collection_name), null,
-        'birth_family', v_family.collection_name, jsonb_build_object('table', v_family.table_name, 'mode', v_family.mode), p_principal);
+        'birth_watchdog', 'critical', 'birth_gate_drift', 'integrity', case when v_family.heirs <> '{}' then format('rows pass the gate of %s through tables that inherit from it: %s', v_family.collection_name, array_to_string(v_family.heirs[1:5], ', '))
+                                                    else format('the gate of %s is not in place', v_family.collection_name) end, null,
+        'birth_family', v_family.collection_name, jsonb_build_object('table', v_family.table_name, 'mode', v_family.mode, 'heirs', v_family.heirs), p_principal);
     else
       perform governance.issue_close('birth_gate_drift', 'birth_family', v_family.collection_name, 'resolved',
                                      case when v_family.active then 'the gate is in place' else 'the family was released' end, p_principal);

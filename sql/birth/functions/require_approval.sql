@@ -1,6 +1,6 @@
 -- promise: where the family's policy asks for an approval, this one is for exactly this request, and is used for it.
 -- callers: birth.fn_birth_permit_request
--- locks: the approval (advisory)
+-- locks: the approval (its turn)
 -- refuses with: RB011, RA002, RA003, RA006
 create or replace function birth.require_approval(p_collection text, p_asks birth.permit_ask[], p_approval_id uuid, p_principal text) returns void
 language plpgsql

@@ -27,7 +27,7 @@ begin
     v_consume := birth.edge(v_machine, 'RESERVED', 'CONSUMED', 'system');
     v_finalize := birth.edge(v_machine, 'CONSUMED', 'FINALIZED', 'system');
     v_fail := birth.edge(v_machine, 'CONSUMED', 'FAILED', 'system');
-    v_at := internal.now();
+    v_at := greatest(internal.now(), (select max(p.consumed_at) from birth.birth_admission_permit p where p.permit_id = any (v_permits) and p.consumed_xid = v_xid));
     with consumed as materialized (
       select p.permit_id, p.seq, p.head_hash, p.trace_id, p.correlation_id, p.consumed_at, b.birth_id, sha256(b.row_digest) as digest,
              concat('{"login":', to_json(p.consumed_by::text), '}') as consume_evidence,

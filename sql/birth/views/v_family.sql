@@ -10,6 +10,13 @@ select f.collection_name, f.relation, (select format('%I.%I', n.nspname, c.relna
           where array(select concat_ws(' ', t.tgname, t.tgtype, t.tgnargs, t.tgdeferrable, t.tginitdeferred, t.tgqual is not null, t.tgattr) from pg_trigger t
                        where t.tgrelid = l.relid and t.tgenabled = 'A' and t.tgfoid = to_regproc('birth.family_' || f.family_no)::oid order by t.tgname)
                 is distinct from array['aaa_chancery_birth_born 5 0 f f f ', 'aaa_chancery_birth_code 17 0 f f t ', 'aaa_chancery_birth_left 9 0 f f f ',
-                                       'chancery_birth_finalize 5 1 t t f ', 'zzz_chancery_birth_gate 7 0 f f f ']) as armed
+                                       'chancery_birth_finalize 5 1 t t f ', 'zzz_chancery_birth_gate 7 0 f f f '])
+       -- A table that inherits from it has none of its triggers, and its rows are read as if they were born in it.
+       and not exists (select from pg_inherits h join pg_class c on c.oid = h.inhrelid where h.inhparent = f.relation and not c.relispartition) as armed,
+       array(with recursive heir (oid) as (
+               select h.inhrelid from pg_inherits h join pg_class c on c.oid = h.inhrelid where h.inhparent = f.relation and not c.relispartition
+               union
+               select h.inhrelid from heir join pg_inherits h on h.inhparent = heir.oid)
+             select heir.oid::regclass::text from heir order by 1) as heirs
   from birth.family f;
 comment on view birth.v_family is 'Tables under admission, how each is enforced, and whether its triggers are in place.';

@@ -2,8 +2,8 @@
 --          that, and the entry's move, in one transaction. A decision that was cut before is answered with its change set.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: reviewed_approved → cut_applied (through cut_in_progress, which is never committed)
--- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (advisory), the document's prefix
---        (advisory), then see fsm.move
+-- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (its turn), the document's prefix
+--        (its turn), then see fsm.move
 -- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_cut(
   p_entry_id uuid, p_change_set_id uuid, p_review_decision_id uuid, p_change_set_digest bytea, p_tool_revision text, p_principal text,

@@ -2,7 +2,7 @@
 --          authority, and one row says so, also when nothing was found. The same sweep id gives the first pass again.
 -- callers: cutter_exec (executor_dot991), chancery_app (system)
 -- arrow: marked → review_pending, reviewed_deferred → review_pending
--- locks: the sweep's turn (advisory, so that the passes form one chain), then the entries it promotes, skipping locked ones
+-- locks: the sweep's turn (its turn, so that the passes form one chain), then the entries it promotes, skipping locked ones
 -- refuses with: RC016 a malformed request, RS025, and whatever a move refuses
 create or replace function cutter_governance.fn_sweep(
   p_sweep_id uuid, p_actor_class text, p_principal text, p_sweep_trigger_kind text default 'manual', p_limit integer default null

@@ -3,7 +3,7 @@
 --          a new one about an entry that is no longer waiting is chained to the one before and moves nothing.
 -- callers: cutter_verify (verifier_dot992)
 -- arrow: cut_applied → verified_complete | verify_failed_escalated (through verify_in_progress, which is never committed)
--- locks: the entry (update), the signer's chain (advisory), the units on a fail, then see fsm.move
+-- locks: the entry (update), the signer's chain (its turn), the units on a fail, then see fsm.move
 -- refuses with: RC001, RC007, RC009, RC010, RC013 the tables contradict a pass, RC014 a fail without findings or a malformed verdict,
 --               RC019 nothing to verify, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_verify(

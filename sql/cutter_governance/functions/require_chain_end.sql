@@ -1,5 +1,5 @@
 -- promise: the named signature is the newest of its signer in its lane, and stays it until the transaction ends. Gives its place.
--- locks: the chain (advisory)
+-- locks: the chain (its turn)
 -- refuses with: RC009
 create or replace function cutter_governance.require_chain_end(p_lane text, p_principal text, p_prior_signature_id uuid) returns bigint
 language plpgsql
@@ -8,7 +8,7 @@ declare
   v_end record;
 begin
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('cutter_governance.lane:' || p_lane || ':' || p_principal, 0));
+  perform internal.take_turn('cutter_governance.lane:' || p_lane || ':' || p_principal);
   select s.signature_id, s.lane_seq into v_end
     from cutter_governance.dot_pair_signature s
    where s.signer_dot_id = p_lane and s.signer_principal = p_principal

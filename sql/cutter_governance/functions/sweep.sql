@@ -1,7 +1,7 @@
 -- promise: see fn_sweep; with p_only the pass is about that one entry.
 -- callers: cutter_governance.fn_sweep, orchestrator.fn_orchestrate_mark
 -- arrow: marked → review_pending, reviewed_deferred → review_pending
--- locks: the sweep's turn (advisory, so that the passes form one chain), then the entries it promotes, skipping locked ones
+-- locks: the sweep's turn (its turn, so that the passes form one chain), then the entries it promotes, skipping locked ones
 -- refuses with: RC016 a malformed request, RS025, and whatever a move refuses
 create or replace function cutter_governance.sweep(
   p_sweep_id uuid, p_actor_class text, p_principal text, p_sweep_trigger_kind text, p_limit integer, p_only uuid
@@ -24,7 +24,7 @@ begin
   -- decides nothing.
   perform identity.require_actor(p_principal, p_actor_class);
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('cutter_governance.sweep', 0));
+  perform internal.take_turn('cutter_governance.sweep');
   select s.* into v_sweep from cutter_governance.decision_backlog_sweep_log s where s.sweep_id = p_sweep_id;
   if found then
     return cutter_governance.sweep_report(v_sweep, true);

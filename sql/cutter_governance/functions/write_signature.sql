@@ -1,5 +1,5 @@
 -- promise: the attestation stands at the end of its signer's chain in its lane. Gives the new row's digest.
--- locks: the chain (advisory)
+-- locks: the chain (its turn)
 -- refuses with: RC009 the chain has a newer end, RC007 what was signed is not what would be stored
 create or replace function cutter_governance.write_signature(p_signature cutter_governance.dot_pair_signature, p_attested jsonb) returns bytea
 language plpgsql

@@ -12,7 +12,7 @@ declare
   v_today date := (internal.now() at time zone 'UTC')::date;
   v_made integer := 0;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('event.fn_ensure_partitions', 0));
+  perform internal.take_turn('event.fn_ensure_partitions');
   for v_table in
     select split_part(t.table_name, '.', 1) as room, split_part(t.table_name, '.', 2) as name, t.key_kind from config.partitioned_table t order by t.table_name
   loop

@@ -13,7 +13,7 @@ declare
   v_dropped jsonb := '[]';
   v_kept jsonb := '[]';
 begin
-  perform pg_advisory_xact_lock(hashtextextended('event.fn_ensure_partitions', 0));
+  perform internal.take_turn('event.fn_ensure_partitions');
   for v_partition in
     select t.table_name, n.nspname as room, c.relname as name, t.key_kind
       from config.partitioned_table t

@@ -15,7 +15,7 @@ declare
   v_missing jsonb;
 begin
   -- One application at a time: they are rare, and two at once could both find "no active version".
-  perform pg_advisory_xact_lock(hashtextextended('fsm.fn_machine_apply', 0));
+  perform internal.take_turn('fsm.fn_machine_apply');
   select m.definition_sha256 into v_old
     from fsm.state_machine_def m where m.state_machine_id = v_id for update;
   if exists (select from fsm.state_machine_def m where m.name = p_definition ->> 'machine' and m.scope <> p_definition ->> 'scope') then

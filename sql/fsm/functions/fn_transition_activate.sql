@@ -1,7 +1,7 @@
 -- promise: a proposed transition fires from now on, by an approval of exactly this transition, used once for it. An approval that
 --          pins the machine's definition is good for that definition only.
 -- callers: chancery_app
--- locks: the approval (advisory), the transition
+-- locks: the approval (its turn), the transition
 -- refuses with: RS004 no such transition, RA002, RA003, RA006, RI001–RI004, RS025
 create or replace function fsm.fn_transition_activate(p_transition_id text, p_approval_id uuid, p_principal text, p_actor_class text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -43,10 +43,11 @@ declare
   v_signature_holds boolean := p_signature is null;
 begin
   loop
-    -- look: without a lock. The time is read after the run, so it is later than that of the move which this one follows.
+    -- look: without a lock. The time is read after the run, so it is later than that of the move which this one follows; where the
+    -- clock of the server went back, it is the same.
     if p_run_kind = 'custom' then
       select r.state_machine_id, r.state_code, r.seq, r.head_hash, r.parent_run_id, r.started_by, r.trace_id, r.correlation_id, r.data,
-             internal.now(), internal.uuid_v7()
+             greatest(internal.now(), r.last_transition_at), internal.uuid_v7()
         into v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data,
              v_at, v_log_id
         from fsm.run r where r.run_id = p_run_id;
@@ -55,7 +56,7 @@ begin
         perform internal.refuse(internal.problem('RS026', jsonb_build_object('run_kind', p_run_kind)));
       end if;
       select r.state_machine_id, r.state_code, r.seq, r.head_hash, r.parent_run_id, r.started_by, r.trace_id, r.correlation_id, r.facts,
-             internal.now(), internal.uuid_v7()
+             greatest(internal.now(), (select l.at from fsm.transition_log l where l.run_id = p_run_id and l.seq = r.seq)), internal.uuid_v7()
         into v_machine, v_state, v_seq, v_prev_hash, v_parent_run_id, v_started_by, v_trace_id, v_correlation_id, v_data,
              v_at, v_log_id
         from fsm.run_peek(p_run_kind, p_run_id) r;
@@ -105,7 +106,7 @@ begin
                                   p_trigger_ref, p_evidence, p_principal, p_key_id, p_signature is not null);
         v_seq := v_run.seq;
         v_prev_hash := v_run.head_hash;
-        v_at := internal.now();
+        v_at := greatest(internal.now(), (select l.at from fsm.transition_log l where l.run_id = p_run_id and l.seq = v_seq));
       end if;
       -- The key stands for an earlier move, whether that would be allowed once more or not: its first answer stands.
       v_report := coalesce(

@@ -19,9 +19,9 @@ begin
   -- read after that, so it is later than that of the move which this one follows.
   with held as materialized (
     select m.*, m.seq + 1 as next, internal.canonical_evidence(m.evidence, m.evidence_text) as canonical,
-           internal.now() as at, internal.uuid_v7() as log_id
+           greatest(internal.now(), run.last_transition_at) as at, internal.uuid_v7() as log_id
       from unnest(p_moves) m,
-           lateral (select r.seq from fsm.run r where r.run_id = m.run_id for no key update) run
+           lateral (select r.seq, r.last_transition_at from fsm.run r where r.run_id = m.run_id for no key update) run
      where run.seq = m.seq
   ), hashed as materialized (
     select h.*, internal.log_hash(

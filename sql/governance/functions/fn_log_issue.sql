@@ -1,7 +1,7 @@
 -- promise: the problem is an open finding, new or counted once more. With a key, a report that is sent twice counts once.
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review (services; people acknowledge and resolve)
 -- arrow: ∅ → open
--- locks: the key (advisory), then see governance.issue_open
+-- locks: the key (its turn), then see governance.issue_open
 -- refuses with: RE021 malformed, RS012 the key stands for another report, RS018 no machine, RI001–RI004
 create or replace function governance.fn_log_issue(
   p_source text, p_severity text, p_title text, p_description text, p_entity_type text, p_entity_code text, p_issue_type text, p_evidence jsonb,
@@ -25,7 +25,7 @@ begin
     v_digest := sha256(convert_to(jsonb_build_array(
       p_source, p_severity, p_title, p_description, p_entity_type, p_entity_code, p_issue_type, p_evidence, p_principal, p_issue_class)::text, 'UTF8'));
     -- The same report twice at once: the second waits here and then sees the first.
-    perform pg_advisory_xact_lock(hashtextextended('governance.issue_report:' || p_idempotency_key, 0));
+    perform internal.take_turn('governance.issue_report:' || p_idempotency_key);
     select r.request_digest, r.issue_id into v_known from governance.issue_report r where r.idempotency_key = p_idempotency_key;
     if found and v_known.request_digest <> v_digest then
       perform internal.refuse(internal.problem('RS012', jsonb_build_object(

@@ -1,7 +1,7 @@
 -- promise: a proposal that is not about a workflow stands as a draft, with what it rests on. The same id with the same request gives it again.
 -- callers: chancery_app (who may propose, by the machine)
 -- arrow: ∅ → draft
--- locks: the id (advisory)
+-- locks: the id (its turn)
 -- refuses with: RW019 the id stands for another proposal, RW021 the kind, the units or the evidence, RI001–RI008, RS018
 create or replace function governance.fn_proposal_create(
   p_proposal_id uuid, p_kind text, p_proposer_class text, p_title text, p_affected_iu_ids uuid[], p_action jsonb, p_usage jsonb, p_evidence jsonb, p_principal text,
@@ -18,7 +18,7 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
-  perform pg_advisory_xact_lock(hashtextextended('proposal:' || p_proposal_id, 0));
+  perform internal.take_turn('proposal:' || p_proposal_id);
   v_expected := case
     when p_proposal_id is null or coalesce(btrim(p_title), '') = '' then 'an id and a title'
     when not exists (select from config.dot_config c where c.key = 'vocab.proposal_kind.' || p_kind) then 'a kind of the vocabulary'

@@ -1,7 +1,7 @@
 -- promise: the summary stands with its evidence and is the newest of its subject, or it is refused and nothing changed. With a key, what is
 --          sent twice stands once. A refused one is put on record by its caller (event.fn_event_validation_record).
 -- callers: chancery_app (system, executor_worker)
--- locks: the subject (advisory)
+-- locks: the subject (its turn)
 -- refuses with: RE044 malformed, RE045 without sources, RE046 sources outside of the window, RE047 green without an end of the problem,
 --               RE048 an agent that does not say how sure it is, RS012, RS013, RI001–RI004, RI040
 create or replace function governance.fn_summary_put(p_put jsonb, p_principal text, p_idempotency_key text) returns jsonb

@@ -1,7 +1,7 @@
 -- promise: the summary stands as the newest of its subject, or its problems are returned and nothing is written. The same key again gives
 --          what stands.
 -- callers: governance.fn_summary_put, governance.fn_summaries_run
--- locks: the subject (advisory): what came before cannot change meanwhile
+-- locks: the subject (its turn): what came before cannot change meanwhile
 create or replace function governance.put_summary(p_put jsonb, p_principal text, p_idempotency_key text) returns jsonb
 language plpgsql
 as $$
@@ -11,7 +11,7 @@ declare
   v_flips boolean;
   v_problems jsonb;
 begin
-  perform pg_advisory_xact_lock(hashtextextended('governance.status_summary:' || coalesce(p_put ->> 'category', '') || ':' || coalesce(p_put ->> 'subject', ''), 0));
+  perform internal.take_turn('governance.status_summary:' || coalesce(p_put ->> 'category', '') || ':' || coalesce(p_put ->> 'subject', ''));
   select s.* into v_known from governance.status_summary s where s.idempotency_key = p_idempotency_key;
   if found then
     if (v_known.category, v_known.subject, v_known.state, v_known.text_en, v_known.put_by) is distinct from

@@ -43,6 +43,10 @@ declare
   v_run record;
   v_log record;
 begin
+  -- What is evidence survives a power cut, whatever the session that wrote it has set for itself.
+  if current_setting('synchronous_commit') in ('off', 'local', 'remote_write') then
+    perform set_config('synchronous_commit', 'on', true);
+  end if;
   select l.to_state, l.seq, l.hash, l.at, l.facet into v_log
     from fsm.transition_log l where l.run_id = new.%I order by l.seq desc limit 1;
   -- Nearly always the row has moved once. A row that moved on since has an event of its own for that, which is asked as well.

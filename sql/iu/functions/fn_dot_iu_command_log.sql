@@ -26,7 +26,7 @@ begin
       'command', p_command_name, 'field', 'step', 'expected', 'a mode, a status, a digest of 32 bytes and objects before and after')));
   end if;
   -- The same step twice at once: the second waits here and then sees the first.
-  perform pg_advisory_xact_lock(hashtextextended('iu.command:' || encode(p_request_hash, 'hex'), 0));
+  perform internal.take_turn('iu.command:' || encode(p_request_hash, 'hex'));
   v_attempt := birth.attempt_of(p_request_hash, p_phase);
   v_missing := birth.step_precondition(p_request_hash, v_attempt, p_phase);
   if v_missing is not null then

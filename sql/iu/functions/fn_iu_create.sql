@@ -1,7 +1,7 @@
 -- promise: a draft unit with its first text stands at the address, and its lifecycle log says who made it and by which change
 --          set. An address that has a complete unit is answered with it: nothing is written twice.
 -- callers: cutter_exec; cutter_governance.fn_cut calls it once a unit
--- locks: the document's prefix (advisory; one a document, not one a unit: 20,000 locks would exhaust shared memory)
+-- locks: the document's prefix (its turn; one a document, not one a unit: 20,000 locks would exhaust shared memory)
 -- refuses with: RI001–RI004 who asks, RI024 what is asked for
 create or replace function iu.fn_iu_create(
   p_canonical_address text, p_title text, p_body text, p_actor text, p_unit_kind text default null, p_section_type text default null,
@@ -36,7 +36,7 @@ begin
   elsif p_provenance <> '{}' and p_provenance !~ E'^[{]"[a-z0-9_]+":("[^"\\\\[:cntrl:]]*"|[0-9]+|\\[[0-9,]*\\])(,"[a-z0-9_]+":("[^"\\\\[:cntrl:]]*"|[0-9]+|\\[[0-9,]*\\]))*[}]$' then
     perform internal.refuse(internal.problem('RI024', jsonb_build_object('field', 'provenance', 'address', p_canonical_address)));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('iu.units_of:' || v_prefix, 0));
+  perform internal.take_turn('iu.units_of:' || v_prefix);
   if exists (select from iu.information_unit u where u.canonical_address = p_canonical_address and u.deleted_at is null) then
     v_existing := iu.fn_iu_classify_existing(p_canonical_address);
     return v_existing || jsonb_build_object('canonical_address', p_canonical_address);

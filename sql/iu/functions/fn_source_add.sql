@@ -1,6 +1,6 @@
 -- promise: the bytes stand under the document's name, once: the same bytes are the same version, other bytes the next one.
 -- callers: chancery_app, cutter_exec
--- locks: the document's name (advisory), so that two first versions do not race
+-- locks: the document's name (its turn), so that two first versions do not race
 -- refuses with: RI001, RI002, RI020 name or prefix unfit or not this document's, RI021 prefix taken, RI022 no text
 create or replace function iu.fn_source_add(
   p_document_id text, p_address_docprefix text, p_media_type text, p_body bytea, p_principal text
@@ -27,7 +27,7 @@ begin
     perform internal.refuse(internal.problem('RI022', v_problem || jsonb_build_object('document', p_document_id)));
   end if;
 
-  perform pg_advisory_xact_lock(hashtextextended('iu.source_document:' || p_document_id, 0));
+  perform internal.take_turn('iu.source_document:' || p_document_id);
   select d.* into v_document from iu.source_document d where d.document_id = p_document_id;
   if not found then
     if p_address_docprefix is null then

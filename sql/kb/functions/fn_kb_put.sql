@@ -1,6 +1,6 @@
 -- promise: the text is the newest revision of its path. The text that is there already stays that revision: nothing is written.
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review
--- locks: the path (advisory)
+-- locks: the path (its turn)
 -- refuses with: RA020 the path, kind or text, RA021 somebody wrote meanwhile, RI001–RI004, RS025
 create or replace function kb.fn_kb_put(
   p_path text, p_kind text, p_body text, p_expected_revision integer, p_principal text, p_actor_class text
@@ -19,7 +19,7 @@ begin
       'path', p_path, 'kind', p_kind, 'bytes', octet_length(p_body), 'max_bytes', v_max)));
   end if;
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('kb.path:' || p_path, 0));
+  perform internal.take_turn('kb.path:' || p_path);
   select r.* into v_head from kb.revision r where r.path = p_path order by r.revision desc limit 1;
   if v_head.body = p_body and v_head.kind = p_kind then
     return kb.revision_report(v_head, true);

@@ -1,6 +1,6 @@
 -- promise: the principal's signature stands under exactly this revision, once with each meaning.
 -- callers: chancery_app, cutter_exec, cutter_verify, cutter_review
--- locks: the path (advisory), so that the same signature twice at once is one
+-- locks: the path (its turn), so that the same signature twice at once is one
 -- refuses with: RA022 no such revision, RC007 what was signed is not what would be stored, RC010, RC015 the id stands under something else,
 --               RI001–RI008, RI051, RS025
 create or replace function kb.fn_kb_sign(
@@ -16,7 +16,7 @@ declare
 begin
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.kb.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
-  perform pg_advisory_xact_lock(hashtextextended('kb.path:' || p_path, 0));
+  perform internal.take_turn('kb.path:' || p_path);
   select r.* into v_revision from kb.revision r where r.path = p_path and r.revision = p_revision;
   if not found or coalesce(btrim(p_meaning), '') = '' then
     perform internal.refuse(internal.problem('RA022', jsonb_build_object('path', p_path, 'revision', p_revision, 'meaning', p_meaning)));

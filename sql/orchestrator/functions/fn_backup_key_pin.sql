@@ -1,6 +1,6 @@
 -- promise: backups are encrypted to this public key from now on. The key that holds already stays: nothing is written.
 -- callers: chancery_migrator
--- locks: the keys (advisory)
+-- locks: the keys (its turn)
 -- refuses with: RO011 the fingerprint or the key
 create or replace function orchestrator.fn_backup_key_pin(p_fingerprint text, p_public_key text, p_pinned_by text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -12,7 +12,7 @@ begin
      or coalesce(btrim(p_pinned_by), '') = '' then
     perform internal.refuse(internal.problem('RO011', jsonb_build_object('fingerprint', p_fingerprint)));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('orchestrator.backup_key', 0));
+  perform internal.take_turn('orchestrator.backup_key');
   select k.* into v_head from orchestrator.backup_key k order by k.pin_seq desc limit 1;
   if v_head.fingerprint = p_fingerprint and v_head.public_key = p_public_key then
     return jsonb_build_object('fingerprint', p_fingerprint, 'replayed', true);

@@ -1,7 +1,7 @@
 -- promise: the final report is in the knowledge base, the run has its one line in the index of the day, and the run is over.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: lifecycle_enacted → closeout_reported
--- locks: the run (update), the index (advisory)
+-- locks: the run (update), the index (its turn)
 -- refuses with: RO001–RO003, RO005, RA020, RI001–RI004, RS…
 create or replace function orchestrator.fn_closeout(p_run_id uuid, p_evidence jsonb, p_document text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -21,7 +21,7 @@ begin
   end if;
   perform orchestrator.require_no_drift(v_run);
   v_pins := orchestrator.pins(p_run_id);
-  perform pg_advisory_xact_lock(hashtextextended('kb.path:' || v_index, 0));
+  perform internal.take_turn('kb.path:' || v_index);
   v_page := coalesce((select k.body from kb.revision k where k.path = v_index order by k.revision desc limit 1), E'# Runs that were closed out\n\n');
   perform kb.fn_kb_put(v_index, 'index', v_page || concat(
     '- ', v_run.run_name, ' · ', v_run.document_id, ' · ', v_pins ->> 'candidate_count', ' units · writer ', v_pins ->> 'writer_digest', E'\n'),

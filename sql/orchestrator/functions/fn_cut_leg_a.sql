@@ -1,7 +1,7 @@
 -- promise: the authorized units are written, all of them, as drafts, and the run says so, in one transaction. The ledger follows in leg B.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: awaiting_cut_authorization → cut_leg_a_committed
--- locks: the run (update), its approvals (advisory), its request (update), the document's prefix (advisory)
+-- locks: the run (update), its approvals (its turn), its request (update), the document's prefix (its turn)
 -- refuses with: RO001–RO005, RC011, RA002, RA003, RA006, RI001–RI004, RI024, RS…
 create or replace function orchestrator.fn_cut_leg_a(p_run_id uuid, p_evidence jsonb, p_document text, p_tool_revision text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

@@ -1,7 +1,7 @@
 -- promise: the ledger of what leg A wrote stands, signed by the executor, the request is cut, and the run says so, in one transaction.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: structural_verified → leg_b_recorded; the request: reviewed_approved → cut_applied
--- locks: the run (update), its request (update), the signer's chain (advisory)
+-- locks: the run (update), its request (update), the signer's chain (its turn)
 -- refuses with: RO001–RO003, RO005, RC007, RC009, RC010, RC012, RI001–RI008, RI051, RS…
 create or replace function orchestrator.fn_leg_b(
   p_run_id uuid, p_evidence jsonb, p_document text, p_change_set_digest bytea, p_tool_revision text, p_principal text, p_prior_signature_id uuid, p_key_id uuid,

@@ -1,7 +1,7 @@
 -- promise: every unit of the run is enacted under the decision that the sovereign made for it, all or none, and the run says so.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: awaiting_lifecycle_authorization → lifecycle_enacted
--- locks: the run (update), its approvals (advisory), the units (update) and the decision (share)
+-- locks: the run (update), its approvals (its turn), the units (update) and the decision (share)
 -- refuses with: RO001–RO005, RA002, RA003, RA006, RI001–RI004, RI027, RI028, RI030, RS…
 create or replace function orchestrator.fn_lifecycle_enact(p_run_id uuid, p_evidence jsonb, p_document text, p_tool_revision text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

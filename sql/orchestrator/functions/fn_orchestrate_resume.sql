@@ -2,7 +2,7 @@
 --          now is what its next gate expects.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: stopped_… → the state before
--- locks: the run (update), its approvals (advisory)
+-- locks: the run (update), its approvals (its turn)
 -- refuses with: RO001, RO004, RO005 it is not stopped, RA002, RA003, RA006, RA020, RI001–RI004, RS…
 create or replace function orchestrator.fn_orchestrate_resume(p_run_id uuid, p_evidence jsonb, p_document text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp

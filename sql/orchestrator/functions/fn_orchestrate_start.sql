@@ -22,7 +22,7 @@ begin
     perform internal.refuse(internal.problem('RO009', jsonb_build_object('run_id', p_run_id, 'run_name', p_run_name)));
   end if;
   -- Two starts at once: the second waits here and then sees the first.
-  perform pg_advisory_xact_lock(hashtextextended('orchestrator.document:' || p_document_id, 0));
+  perform internal.take_turn('orchestrator.document:' || p_document_id);
   select r.* into v_existing from orchestrator.run r where r.run_id = p_run_id;
   if found and v_existing.document_id = p_document_id then
     return orchestrator.report(p_run_id, '{"replayed": true}');

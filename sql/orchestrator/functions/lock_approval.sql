@@ -1,5 +1,5 @@
 -- promise: the requests for approval about the run stay as they are until the transaction ends.
--- locks: each request (advisory), in the order of their ids
+-- locks: each request (its turn), in the order of their ids
 create or replace function orchestrator.lock_approval(p_run_kind text, p_run_id uuid) returns void
 language plpgsql
 as $$
@@ -11,7 +11,7 @@ begin
       select q.approval_id from approval.approval_request q join orchestrator.run r on r.run_id = p_run_id
        where q.subject_kind = 'orchestrator_run' and q.subject_ref = r.run_name order by q.approval_id
     loop
-      perform pg_advisory_xact_lock(hashtextextended('approval:' || v_id, 0));
+      perform internal.take_turn('approval:' || v_id);
     end loop;
   end if;
 end

@@ -1,5 +1,5 @@
 -- promise: the sovereign authorized exactly this gate of this run, and the approval is used for it.
--- locks: the approval (advisory)
+-- locks: the approval (its turn)
 -- refuses with: RO004 naming the field, RA002, RA003, RA006
 create or replace function orchestrator.require_authorized(p_run orchestrator.run, p_gate text, p_evidence jsonb, p_principal text) returns void
 language plpgsql

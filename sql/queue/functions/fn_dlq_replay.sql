@@ -2,7 +2,7 @@
 --          fresh key that points at its request and so at the original. The original stays. Doing it again gives what is there.
 -- callers: chancery_app (whoever may propose; the approval is somebody else's)
 -- arrow: submitted → scheduled, for each
--- locks: the batch (advisory), the approval
+-- locks: the batch (its turn), the approval
 -- refuses with: RE016 no such batch, RE017 nothing of it is submitted any more, RA002, RA003, RA006, RI001–RI004
 create or replace function queue.fn_dlq_replay(p_batch_id uuid, p_approval_id uuid, p_actor_class text, p_principal text) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
@@ -24,7 +24,7 @@ begin
                select from fsm.transition_def t where t.state_machine_id = m.state_machine_id and t.from_state is null and t.actor_class = p_actor_class)) then
     perform internal.refuse(internal.problem('RI003', jsonb_build_object('principal', p_principal, 'actor_class', p_actor_class)));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('queue.replay:' || p_batch_id, 0));
+  perform internal.take_turn('queue.replay:' || p_batch_id);
   select r.started_by into v_proposer from queue.dlq_replay_request r where r.batch_id = p_batch_id limit 1;
   if not found then
     perform internal.refuse(internal.problem('RE016', jsonb_build_object('batch_id', p_batch_id, 'why', 'there is no such batch')));

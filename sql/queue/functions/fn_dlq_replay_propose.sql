@@ -2,7 +2,7 @@
 --          a whole. The same batch again gives what is there.
 -- callers: chancery_app (pic_human, reviewer, sovereign, escalation_handler, executor_worker)
 -- arrow: ∅ → submitted, for each
--- locks: the batch (advisory), the jobs (no key update), so that of two proposals the second sees the first
+-- locks: the batch (its turn), the jobs (no key update), so that of two proposals the second sees the first
 -- refuses with: RE015 one of them cannot be replayed, RE016 the batch is empty, too large or another one, RI001–RI008, RS018
 create or replace function queue.fn_dlq_replay_propose(
   p_batch_id uuid, p_job_ids uuid[], p_reason text, p_stagger_ms integer, p_actor_class text, p_principal text, p_key_id uuid default null, p_signatures bytea[] default null
@@ -25,7 +25,7 @@ begin
     perform internal.refuse(internal.problem('RE016', jsonb_build_object(
       'batch_id', p_batch_id, 'jobs', cardinality(p_job_ids), 'distinct_jobs', cardinality(v_jobs), 'most', v_most, 'stagger_ms', p_stagger_ms, 'reason', p_reason)));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('queue.replay:' || p_batch_id, 0));
+  perform internal.take_turn('queue.replay:' || p_batch_id);
   if exists (select from queue.dlq_replay_request r where r.batch_id = p_batch_id) then
     if array(select r.job_id from queue.dlq_replay_request r where r.batch_id = p_batch_id and r.started_by = p_principal and r.reason = p_reason and r.stagger_ms = p_stagger_ms order by r.batch_no) <> p_job_ids then
       perform internal.refuse(internal.problem('RE016', jsonb_build_object('batch_id', p_batch_id, 'why', 'the id stands for another batch')));

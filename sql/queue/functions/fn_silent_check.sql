@@ -1,5 +1,5 @@
 -- promise: every worker that said nothing for longer than its class may is silent, with a finding. Silent ones whose finding a person
---          closed are forgotten.
+--          closed are forgotten. The clock that all of this is measured by is looked at first.
 -- callers: chancery_app (system)
 -- locks: the rows of those workers (update; one that is being ticked is not silent and is passed by), then their findings
 -- refuses with: RS018 no machine for findings, RI001–RI004
@@ -16,6 +16,7 @@ begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'system');
   v_now := internal.now();
+  perform governance.watch_clock(p_principal);
   for v_row in
     select h.worker_class, h.worker, h.status, h.last_tick_at, h.last_ok_at, t.seconds
       from queue.queue_heartbeat h, lateral queue.heartbeat_threshold(h.worker_class) t (seconds)

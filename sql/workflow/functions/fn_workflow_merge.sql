@@ -2,7 +2,7 @@
 --          it gives the same version.
 -- callers: chancery_app (pic_human, reviewer, sovereign), signed where a person's move is
 -- arrow: approved → merged
--- locks: the workflow (advisory), the request, the approval
+-- locks: the workflow (its turn), the request, the approval
 -- refuses with: RW001, RW003 the definition is not in order any more, RW004 somebody else's merge made it stale, RA002, RA003, RA006, RI001–RI008, RS…
 create or replace function workflow.fn_workflow_merge(
   p_change_request_id uuid, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
@@ -22,7 +22,7 @@ begin
   if not found then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow_change', 'id', p_change_request_id)));
   end if;
-  perform pg_advisory_xact_lock(hashtextextended('workflow:' || v_change.workflow, 0));
+  perform internal.take_turn('workflow:' || v_change.workflow);
   perform fsm.run_lock('workflow_change', p_change_request_id);
   select c.* into v_change from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id;
   v_problems := fsm.request_problems('workflow_change', p_evidence, p_idempotency_key, p_principal);

@@ -2,7 +2,7 @@
 --          its next revision. What is wrong with a definition is said now. The same again changes nothing.
 -- callers: chancery_app (who may propose, by the machine), signed where a person's move is
 -- arrow: ∅ → draft
--- locks: the request (advisory)
+-- locks: the request (its turn)
 -- refuses with: RW003 the definition, RW005 it is no draft of this writer, RW026 the request, RW028 steps are missing that the writer may not see,
 --               RI001–RI008, RS018
 create or replace function workflow.fn_workflow_propose(
@@ -22,7 +22,7 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
-  perform pg_advisory_xact_lock(hashtextextended('workflow_change:' || p_change_request_id, 0));
+  perform internal.take_turn('workflow_change:' || p_change_request_id);
   v_problems := workflow.definition_problems(p_definition);
   if v_problems <> '[]' then
     perform internal.refuse(internal.problem('RW003', jsonb_build_object('problems', v_problems)));

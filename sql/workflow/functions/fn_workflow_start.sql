@@ -1,7 +1,7 @@
 -- promise: a run of the newest version of a workflow is under way, asked for and signed by who asks. The same id with the same request
 --          gives it again.
 -- callers: chancery_app (pic_human, reviewer, sovereign, executor_worker)
--- locks: the id (advisory), so that the same request twice at once is one
+-- locks: the id (its turn), so that the same request twice at once is one
 -- refuses with: RW001 no such workflow, RW009 the inputs, RW010 the inputs break what the workflow asks for, RW019 the id stands for another run,
 --               RI001–RI008, RS018
 create or replace function workflow.fn_workflow_start(
@@ -17,7 +17,7 @@ declare
 begin
   perform fsm.require_fresh_reads();
   perform workflow.require_own_key(p_idempotency_key);
-  perform pg_advisory_xact_lock(hashtextextended('workflow_run:' || p_workflow_run_id, 0));
+  perform internal.take_turn('workflow_run:' || p_workflow_run_id);
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
   if found then
     if (v_run.workflow, v_run.inputs::text, v_run.started_by) is distinct from (p_workflow, internal.canonical_json(p_inputs), p_principal) then

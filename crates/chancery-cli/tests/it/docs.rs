@@ -21,7 +21,7 @@ const NOT_OURS: &[&str] = &[
     "ui/dist",
 ];
 
-fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
 }
 
@@ -52,7 +52,7 @@ fn files_ending_in(endings: &[&str]) -> Vec<String> {
     files().into_iter().filter(|name| endings.iter().any(|ending| name.ends_with(ending))).collect()
 }
 
-fn read(name: &str) -> String {
+pub(crate) fn read(name: &str) -> String {
     fs::read_to_string(repository().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

@@ -43,12 +43,12 @@ impl Host {
         Self { child, url: said["url"].as_str().expect("a URL").to_owned(), token, agent }
     }
 
-    fn get(&self, path: &str) -> (u16, Value) {
+    pub(crate) fn get(&self, path: &str) -> (u16, Value) {
         let answer = self.agent.get(format!("{}{path}", self.url)).call().expect("an answer");
         read(answer)
     }
 
-    fn post(&self, path: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn post(&self, path: &str, body: &Value) -> (u16, Value) {
         let request = self
             .agent
             .post(format!("{}{path}", self.url))

@@ -24,6 +24,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::governance::Pulse;
+use crate::rule_watch::RuleWatch;
 
 /// The principal as which the loops act. The release brings it along.
 pub const SERVICE: &str = "chancery";
@@ -55,6 +56,17 @@ impl Loops {
         holder: &str,
         stop: &watch::Receiver<bool>,
     ) -> Self {
+        Self::watched(loops, store, holder, stop, &RuleWatch::trusting())
+    }
+
+    /// The same; what decides anything makes no pass while the rules in the database are not those of this release.
+    pub fn watched(
+        loops: &'static [Loop],
+        store: &Store,
+        holder: &str,
+        stop: &watch::Receiver<bool>,
+        rules: &RuleWatch,
+    ) -> Self {
         let board = Arc::new(Board::new(loops.iter().map(|one| one.name)));
         let mut tasks = JoinSet::new();
         for &one in loops {
@@ -68,6 +80,7 @@ impl Loops {
                 leads_until: None,
                 ask_at: Instant::now(),
                 pass_at: Instant::now(),
+                rules: rules.clone(),
             };
             tasks.spawn(runner.run(stop.clone()));
         }
@@ -101,6 +114,7 @@ struct Runner {
     leads_until: Option<Instant>,
     ask_at: Instant,
     pass_at: Instant,
+    rules: RuleWatch,
 }
 
 impl Runner {
@@ -152,7 +166,12 @@ impl Runner {
             let detail = if lease.held { "leads" } else { "another process leads" };
             tick = Some(Tick { ok: true, leads: lease.held, detail: detail.to_owned() });
         }
-        if self.leads() && self.pass_at <= Instant::now() {
+        if let Some(objection) = self.rules.objection().filter(|_| self.it.decides()) {
+            // It stays the leader and alive: another host has the same database.
+            self.pass_at = Instant::now() + ASK;
+            let detail = format!("waits: {objection}");
+            tick = Some(Tick { ok: true, leads: self.leads(), detail });
+        } else if self.leads() && self.pass_at <= Instant::now() {
             let done = (self.it.pass)(&self.store).await?;
             self.pass_at = Instant::now() + if done.more { Duration::ZERO } else { self.it.every };
             tick = Some(Tick { ok: true, leads: true, detail: done.detail });

@@ -36,6 +36,16 @@ pub struct Loop {
     pub pass: for<'a> fn(&'a Store) -> Pass<'a>,
 }
 
+/// What only carries on what was decided before, so that reading goes on: positions of events, partitions, figures.
+const READING: &[&str] = &["sequencer", "partitions", "event_lag"];
+
+impl Loop {
+    /// Whether its pass decides anything by the rules in the database.
+    pub fn decides(&self) -> bool {
+        !READING.contains(&self.name)
+    }
+}
+
 /// Every loop. To add one, write its pass below and its line here.
 pub const LOOPS: &[Loop] = &[
     led("sequencer", millis(150), |store| Box::pin(sequence(store))),

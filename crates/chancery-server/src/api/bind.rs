@@ -119,6 +119,9 @@ impl Routes {
     }
 }
 
+/// What is sent and decides nothing: a session begins and ends also while the rules differ, so that people can read.
+const UNDECIDING: &[&str] = &["sign_in", "sign_out", "preview_move"];
+
 /// Lets a request in, or says why not: who asks, whether they may, and whether it is whole. In this order, so that who may not ask
 /// learns nothing about what they asked for.
 async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
@@ -143,6 +146,12 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
             Some(bearer)
         }
     };
+    if route.method != Method::Get
+        && !UNDECIDING.contains(&route.id)
+        && let Some(objection) = host.rules().objection()
+    {
+        return Err(Problem::of(Fault::RulesDiffer, objection));
+    }
     let path: Result<Path<BTreeMap<String, String>>, PathRejection> =
         Path::from_request_parts(&mut parts, &host).await;
     let path = match path {

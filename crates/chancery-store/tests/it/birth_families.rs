@@ -477,3 +477,60 @@ async fn odd_names_are_names() {
     shop.release(relation).await.expect("released");
     shop.is_sound().await;
 }
+
+/// ADM-4: a table that comes to inherit from a protected one, made so or attached later, has none of its triggers: the gate is not in place
+/// while it does, and the finding names it.
+#[tokio::test]
+async fn a_table_that_inherits_past_the_gate_is_named() {
+    let shop = Shop::open().await;
+    shop.protect("shop.film", &Policy::enforced("code")).await.expect("protected");
+    let heirs = async || {
+        let heirs = "select armed || ' ' || heirs::text from birth.v_family where collection_name = 'shop.film'";
+        shop.db.text(heirs).await
+    };
+    let watch = async || {
+        shop.db.text_as(Role::App, "select birth.fn_permit_watchdog(10, 'chancery')::text").await
+    };
+    assert_eq!(heirs().await, "true {}");
+    for (made, ended) in [
+        ("create table shop.heir () inherits (shop.film)", "drop table shop.heir"),
+        (
+            "create table shop.heir (like shop.film including all); alter table shop.heir inherit shop.film",
+            "alter table shop.heir no inherit shop.film; drop table shop.heir",
+        ),
+    ] {
+        shop.own(&[made]).await.expect("the owner may");
+        assert_eq!(heirs().await, "false {shop.heir}", "{made}");
+        watch().await;
+        assert_eq!(shop.findings().await, ["birth_gate_drift shop.film"], "{made}");
+        let title = "select title from governance.system_issues where issue_type = 'birth_gate_drift' order by first_seen_at desc limit 1";
+        assert!(shop.db.text(title).await.ends_with("inherit from it: shop.heir"), "{made}");
+        shop.own(&[ended]).await.expect("the owner may");
+        assert_eq!(heirs().await, "true {}", "{ended}");
+        watch().await;
+        assert_eq!(shop.findings().await, Vec::<String>::new(), "{ended}");
+    }
+}
+
+/// ORC-6, ADM-5: what is under admission is in the backup, with its schema, its partitions and the sequences of its defaults.
+#[tokio::test]
+async fn a_backup_can_read_what_is_under_admission() {
+    let shop = Shop::open().await;
+    for table in ["shop.film", "shop.rental", "shop.ticket"] {
+        let answer = shop.protect(table, &Policy::enforced("code")).await.expect("protected");
+        let grants = answer["grants"].as_array().expect("grants").clone();
+        let to_backup: Vec<&str> = grants
+            .iter()
+            .filter_map(serde_json::Value::as_str)
+            .filter(|grant| grant.ends_with(" to chancery_backup"))
+            .collect();
+        assert!(to_backup.contains(&"grant usage on schema shop to chancery_backup"), "{grants:?}");
+        assert!(
+            to_backup.contains(&format!("grant select on {table} to chancery_backup").as_str())
+        );
+        let autumn = "grant select on shop.rental_2026_autumn to chancery_backup";
+        assert_eq!(to_backup.contains(&autumn), table == "shop.rental", "{grants:?}");
+        let sequence = "grant select on sequence shop.film_no to chancery_backup";
+        assert_eq!(to_backup.contains(&sequence), table == "shop.film", "{grants:?}");
+    }
+}

@@ -211,7 +211,8 @@ async fn a_cut_and_its_blockers_cut_do_not_wait_for_each_other() {
 
     let watch = Watch::new(&world.db);
     let mut chain = watch.pool.begin().await.expect("a transaction");
-    sqlx::query("select pg_advisory_xact_lock(hashtextextended('cutter_governance.lane:DOT-991:executor', 0))")
+    sqlx::query("set local role chancery_definer").execute(&mut *chain).await.expect("the definer");
+    sqlx::query("select internal.take_turn('cutter_governance.lane:DOT-991:executor')")
         .execute(&mut *chain)
         .await
         .expect("the chain is held");

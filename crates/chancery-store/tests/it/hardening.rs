@@ -28,6 +28,8 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     draft(&store).await;
     let operator = db.store(Role::Migrator);
     keys::register(&operator, "writer").await;
+    let known = operator.fn_drift_acknowledge("table fsm.run", "0", 1, "known", "writer").await;
+    known.expect("a difference that somebody answers for");
     db.machine(DUTIES).await;
     begun_long_ago(&db, &store).await;
     store.fn_sequence_events(100).await.expect("positions");

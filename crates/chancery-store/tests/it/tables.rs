@@ -7,6 +7,8 @@ pub(crate) const HISTORY: &[&str] = &[
     "approval.approval_request",
     "approval.approval_use",
     "approval.approval_vote",
+    "audit.drift_acknowledgement",
+    "audit.rule_change",
     "birth.birth_registry",
     "birth.break_glass",
     "birth.family_log",
@@ -82,6 +84,7 @@ pub(crate) const RULES: &[&str] = &[
     "approval.quorum_rule",
     "audit.evidence_def",
     "audit.evidence_version",
+    "audit.rule_table",
     "birth.departure",
     "birth.family",
     "birth.handoff_cursor",
@@ -109,6 +112,7 @@ pub(crate) const RULES: &[&str] = &[
     "fsm.state_facet_def",
     "fsm.state_machine_def",
     "fsm.transition_def",
+    "governance.clock_mark",
     "identity.actor_class",
     "identity.api_token",
     "identity.class_permission",
@@ -128,6 +132,7 @@ pub(crate) const RULES: &[&str] = &[
     "queue.lane",
     "queue.retry_policy_registry",
     "queue.loop_lease",
+    "queue.turn",      // names that somebody was alone at; the row is the lock
     "workflow.agenda", // what the loops have to do, and forget again
     "workflow.failure_class_registry",
     "workflow.timer",
