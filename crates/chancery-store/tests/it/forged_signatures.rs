@@ -11,7 +11,7 @@ use chancery_testkit::{TestDb, keys};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use crate::approval_world::{Panel, ask_with, mark_with, vote_with};
+use crate::approval_world::{Change, Panel, ask_with, mark_with, vote_with};
 use crate::cutter_world::World;
 use crate::flow_world::Flow;
 use crate::queue_world::Yard;
@@ -137,7 +137,7 @@ async fn a_move_is_signed_by_whoever_it_names() {
     let base = reads(third);
     let signature = keys::sign("rita", &of_move(&base));
     let before = panel.db.fingerprint().await;
-    let changes: [(&str, fn(&mut Move)); 3] = [
+    let changes: [Change<Move>; 3] = [
         ("evidence", |m| m.evidence = json!({ "seen": 1 })),
         ("reason", |m| m.reason = None),
         ("idempotency key", |m| m.idempotency_key.push('x')),
