@@ -219,10 +219,11 @@ grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
 grant execute on function cutter_governance.fn_entry_is_free(uuid) to cutter_exec, cutter_verify;
+grant execute on function cutter_governance.fn_standing_escalation(uuid) to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- The orchestrator: its runner holds the executor's login, its verifier and its sovereign their own.
 grant execute on function
-  orchestrator.fn_orchestrate_start(uuid, text, text, uuid, text, text), orchestrator.fn_orchestrate_gate(uuid, text, jsonb, text, text),
+  orchestrator.fn_orchestrate_start(uuid, text, text, uuid, text, text, jsonb), orchestrator.fn_orchestrate_gate(uuid, text, jsonb, text, text),
   orchestrator.fn_orchestrate_mark(uuid, jsonb, jsonb, text, text), orchestrator.fn_cut_leg_a(uuid, jsonb, text, text, text),
   orchestrator.fn_leg_b(uuid, jsonb, text, bytea, text, text, uuid, uuid, bigint, text, bytea),
   orchestrator.fn_lifecycle_enact(uuid, jsonb, text, text, text), orchestrator.fn_closeout(uuid, jsonb, text, text),

@@ -401,7 +401,8 @@ async fn list(context: &mut Context, args: &List) -> Result<Outcome, Failure> {
     for run_id in engine::sidecar::list(&root).map_err(Stop::from)? {
         let Ok(run) = engine::sidecar::read(&root, run_id) else { continue };
         let wanted = args.document.as_deref().is_none_or(|document| document == run.document_id)
-            && (!args.open || run.state != "closeout_reported");
+            && (!args.open
+                || run.state != "closeout_reported" && !run.state.starts_with("voided_"));
         if run.mode == engine::sidecar::Mode::Dryrun && wanted {
             runs.push(look::Line::rehearsal(&run));
         }
@@ -416,6 +417,11 @@ async fn list(context: &mut Context, args: &List) -> Result<Outcome, Failure> {
 }
 
 async fn stop(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure> {
+    let root = context.config.runs_dir();
+    if is_rehearsal(&root, args.named.run_id) {
+        let state = engine::stop_rehearsal(&root, args.named.run_id, &args.reason)?;
+        return told_halted(context, &root, args, state);
+    }
     let desk = Desk::open(context, Duty::Abandon).await?;
     let run = find(&desk.store, args.named.run_id).await?;
     let sidecar = engine::sidecar::read(&context.config.runs_dir(), args.named.run_id).ok();
@@ -427,11 +433,28 @@ async fn stop(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
 }
 
 async fn void(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure> {
+    let root = context.config.runs_dir();
+    if is_rehearsal(&root, args.named.run_id) {
+        let state = engine::void_rehearsal(&root, args.named.run_id, &args.reason)?;
+        return told_halted(context, &root, args, state);
+    }
     let desk = Desk::open(context, Duty::Review).await?;
     let run = find(&desk.store, args.named.run_id).await?;
     let report = engine::void(&desk.session.target, &desk.actor, &run, &args.reason).await?;
     desk.position_events().await;
     context.out.answer(&report, || report.state.clone())?;
+    Ok(Outcome::Done)
+}
+
+/// A rehearsal is files of whoever began it, so that no signature is asked for.
+fn told_halted(
+    context: &mut Context,
+    root: &Path,
+    args: &Reasoned,
+    state: String,
+) -> Result<Outcome, Failure> {
+    let run = engine::sidecar::read(root, args.named.run_id).map_err(Stop::from)?;
+    context.out.answer(&run, || state)?;
     Ok(Outcome::Done)
 }
 

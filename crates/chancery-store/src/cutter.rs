@@ -292,6 +292,18 @@ impl Store {
         Ok(free)
     }
 
+    /// The escalation that an earlier failed verification of an entry opened and that is not over.
+    ///
+    /// # Errors
+    /// When the database does not answer.
+    pub async fn fn_standing_escalation(&self, entry_id: Uuid) -> Result<Option<Uuid>, Error> {
+        let standing = sqlx::query_scalar("select cutter_governance.fn_standing_escalation($1)")
+            .bind(entry_id)
+            .fetch_one(&self.pool)
+            .await?;
+        Ok(standing)
+    }
+
     /// Applies an approved manifest.
     ///
     /// # Errors

@@ -131,7 +131,7 @@ macro_rules! run_rows {
 }
 
 impl Store {
-    /// Begins a run of a document's newest version.
+    /// Begins a run of a document's newest version. `plan` says how many units and which words it would make.
     ///
     /// # Errors
     /// `Refused` with the problem; then nothing changed.
@@ -142,16 +142,19 @@ impl Store {
         document_id: &str,
         entry_id: Uuid,
         principal: &str,
+        plan: &Value,
     ) -> Result<RunReport, Error> {
-        let report: Value =
-            sqlx::query_scalar("select orchestrator.fn_orchestrate_start($1, $2, $3, $4, $5)")
-                .bind(run_id)
-                .bind(run_name)
-                .bind(document_id)
-                .bind(entry_id)
-                .bind(principal)
-                .fetch_one(&self.pool)
-                .await?;
+        let report: Value = sqlx::query_scalar(
+            "select orchestrator.fn_orchestrate_start($1, $2, $3, $4, $5, p_plan => $6)",
+        )
+        .bind(run_id)
+        .bind(run_name)
+        .bind(document_id)
+        .bind(entry_id)
+        .bind(principal)
+        .bind(plan)
+        .fetch_one(&self.pool)
+        .await?;
         decode(report)
     }
 

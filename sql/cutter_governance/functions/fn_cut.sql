@@ -4,7 +4,8 @@
 -- arrow: reviewed_approved → cut_applied (through cut_in_progress, which is never committed)
 -- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (its turn), the document's prefix
 --        (its turn), then see fsm.move
--- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RO010, RI001–RI008, RI051, RS…
+-- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RC021 it was cut
+--               and taken back, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_cut(
   p_entry_id uuid, p_change_set_id uuid, p_review_decision_id uuid, p_change_set_digest bytea, p_tool_revision text, p_principal text,
   p_signature_id uuid, p_prior_signature_id uuid, p_key_id uuid, p_signed_at bigint, p_signature_payload text, p_signature bytea
@@ -23,6 +24,7 @@ begin
    where c.decision_backlog_entry_id = p_entry_id and c.change_kind = 'apply'
      and c.review_decision_id = coalesce(p_review_decision_id, c.review_decision_id);
   if found then
+    perform cutter_governance.require_standing_cut(p_entry_id, v_existing.change_set_id);
     return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', jsonb_build_object(
       'change_set_id', v_existing.change_set_id, 'executor_signature_id', v_existing.executor_signature_id, 'units', v_existing.affected_unit_count));
   end if;

@@ -12,7 +12,14 @@ begin
   v_verdict := fsm.evaluate('cut_request', p_entry.entry_id, fsm.run_peek('cut_request', p_entry.entry_id), null, p_to_state, p_actor_class, 'rpc',
                             p_trigger_ref, p_evidence, p_principal, null, null);
   if v_verdict.problems is not null then
-    perform internal.refuse(v_verdict.problems);
+    -- What it waits for has a name.
+    perform internal.refuse((
+      select jsonb_agg(p.problem || case when p.problem ->> 'guard' = 'G-CUT-DEPS' then jsonb_build_object('blockers', (
+               select jsonb_agg(jsonb_build_object('entry_id', e.entry_id, 'document_id', e.document_id, 'status', e.status) order by e.emitted_at, e.entry_id)
+                 from cutter_governance.decision_backlog_dependency d
+                 join cutter_governance.decision_backlog_entry e on e.entry_id = d.to_entry_id
+                where d.from_entry_id = p_entry.entry_id and d.dependency_kind = 'blocks' and e.status <> 'verified_complete')) else '{}' end order by p.n)
+        from jsonb_array_elements(v_verdict.problems) with ordinality p (problem, n)));
   end if;
 end
 $$;

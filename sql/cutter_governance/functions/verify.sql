@@ -14,6 +14,7 @@ declare
   v_moves boolean;
   v_rollback_id uuid;
   v_escalation_id uuid;
+  v_standing_id uuid;
   v_verify_digest bytea;
   v_digests bytea[] := '{}';
   v_signature cutter_governance.dot_pair_signature;
@@ -63,6 +64,12 @@ begin
       v_rollback_id := internal.derived_uuid(p_verify_result_id, 'rollback');
       v_digests := cutter_governance.compensate(v_set, v_rollback_id, p_principal, 'verification failed', p_tool_revision);
     end if;
+    -- One thing that is wrong asks for somebody once, however often it is looked at.
+    v_standing_id := case when not v_moves then cutter_governance.fn_standing_escalation(p_entry_id) end;
+  end if;
+  if v_standing_id is not null then
+    v_escalation_id := v_standing_id;
+  elsif p_verdict = 'fail' then
     perform cutter_governance.mark_entry(
       v_escalation_id, 'escalation',
       jsonb_build_object(

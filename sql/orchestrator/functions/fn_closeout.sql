@@ -13,6 +13,7 @@ declare
   v_index text := 'orchestrator/runs-index/' || to_char(internal.now() at time zone 'UTC', 'YYYY-MM-DD');
   v_page text;
   v_pins jsonb;
+  v_revision jsonb;
 begin
   v_run := orchestrator.require_run(p_run_id);
   v_before := orchestrator.passed_before(v_run, 'IG_closeout');
@@ -23,9 +24,9 @@ begin
   v_pins := orchestrator.pins(p_run_id);
   perform internal.take_turn('kb.path:' || v_index);
   v_page := coalesce((select k.body from kb.revision k where k.path = v_index order by k.revision desc limit 1), E'# Runs that were closed out\n\n');
-  perform kb.fn_kb_put(v_index, 'index', v_page || concat(
+  v_revision := kb.put_revision(v_index, 'index', v_page || concat(
     '- ', v_run.run_name, ' · ', v_run.document_id, ' · ', v_pins ->> 'candidate_count', ' units · writer ', v_pins ->> 'writer_digest', E'\n'),
-    null, p_principal, 'executor_dot991');
-  return orchestrator.pass(v_run, 'IG_closeout', p_evidence || jsonb_build_object('index_kb_id', v_index), p_document, p_principal, 'executor_dot991', '{}');
+    null, p_principal, 'executor_dot991') -> 'revision';
+  return orchestrator.pass(v_run, 'IG_closeout', p_evidence || jsonb_build_object('index_kb_id', v_index, 'index_kb_revision', v_revision), p_document, p_principal, 'executor_dot991', '{}');
 end
 $$;

@@ -1,5 +1,5 @@
 -- promise: the run is failed or stopped where it stands, with its stop-route report in the knowledge base. A stop of the sovereign is
---          signed, so the evidence is stored exactly as it was given.
+--          signed, so the evidence is stored exactly as it was given; a run that is stopped already stays as it is.
 -- callers: cutter_exec (executor_dot991), chancery_app and cutter_review (sovereign)
 -- arrow: any main state → failed_… (its own gate only) | stopped_…
 -- locks: the run (update)
@@ -18,6 +18,11 @@ declare
 begin
   v_run := orchestrator.require_run(p_run_id);
   if exists (select from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key) then
+    return orchestrator.report(p_run_id, '{"replayed": true}');
+  end if;
+  -- To stop what is stopped is to find it so.
+  if v_run.state_code = p_to_state and starts_with(p_to_state, 'stopped_') and p_actor_class = 'sovereign' then
+    perform identity.require_actor(p_principal, p_actor_class);
     return orchestrator.report(p_run_id, '{"replayed": true}');
   end if;
   select t.trigger_kind, t.trigger_ref into v_transition from fsm.transition_def t

@@ -1,8 +1,11 @@
--- promise: a run of the document's newest version exists, pending. The same id gives it again.
+-- promise: a run of the document's newest version exists, pending. The same id gives it again. What can be known to fail later is refused
+--          before there is a run; p_plan says what the runner would make: how many units, which words. Without it, only the gates look.
 -- callers: cutter_exec (executor_dot991)
 -- arrow: ∅ → pending
--- refuses with: RO006 no such document, RO007 the document has a run, RO008 this version was enacted by a run, RO009 the name, RS018, RI001–RI004
-create or replace function orchestrator.fn_orchestrate_start(p_run_id uuid, p_run_name text, p_document_id text, p_entry_id uuid, p_principal text, p_trace_id text default null)
+-- refuses with: RO006 no such document, RO007 the document has a run, RO008 this version was enacted by a run, RO009 the name, RO013
+--               what would fail, RS018, RI001–RI004
+create or replace function orchestrator.fn_orchestrate_start(p_run_id uuid, p_run_name text, p_document_id text, p_entry_id uuid, p_principal text, p_trace_id text default null,
+                                                            p_plan jsonb default null)
 returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -11,6 +14,7 @@ declare
   v_source_version_id uuid;
   v_digest bytea;
   v_report jsonb;
+  v_problems jsonb;
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, 'executor_dot991');
@@ -35,12 +39,18 @@ begin
    where r.document_id = p_document_id and r.state_code <> all ('{closeout_reported,voided_sovereign}') or r.run_id = p_run_id or r.entry_id = p_entry_id;
   if found then
     perform internal.refuse(internal.problem('RO007', jsonb_build_object(
-      'document_id', p_document_id, 'run_id', v_existing.run_name, 'state', v_existing.state_code)));
+      'document_id', p_document_id, 'run_id', v_existing.run_name, 'state', v_existing.state_code,
+      'way', case when starts_with(v_existing.state_code, 'failed_') then 'cutter orchestrate void --run-id ' || v_existing.run_name || ' --reason TEXT'
+                  else 'cutter orchestrate resume --run-id ' || v_existing.run_name end)));
   end if;
   select r.* into v_existing from orchestrator.run r where r.source_version_id = v_source_version_id and r.state_code = 'closeout_reported' limit 1;
   if found then
     perform internal.refuse(internal.problem('RO008', jsonb_build_object(
       'document_id', p_document_id, 'source_version_id', v_source_version_id, 'run_id', v_existing.run_name)));
+  end if;
+  v_problems := case when p_plan is null then '[]' else orchestrator.start_problems(p_document_id, p_principal, p_plan) end;
+  if v_problems <> '[]' then
+    perform internal.refuse(v_problems);
   end if;
   insert into orchestrator.run (
     run_id, run_name, state_machine_id, state_code, seq, document_id, source_version_id, entry_id, started_by, trace_id, correlation_id, created_at, last_transition_at)

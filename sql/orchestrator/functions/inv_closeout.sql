@@ -1,5 +1,5 @@
 -- owner: chancery_guard
--- promise: IG_closeout: every document of the run before this one is in the knowledge base, its line stands once in the index, and the sidecar is complete.
+-- promise: IG_closeout: every document of the run before this one is in the knowledge base as its gate wrote it, its line stands once in the index, and the sidecar is complete.
 create or replace function orchestrator.inv_closeout(p_run orchestrator.run, p_pins jsonb, p_evidence jsonb) returns jsonb
 language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -12,6 +12,12 @@ as $$
         select from fsm.transition_log l
          where l.run_id = p_run.run_id and l.evidence::jsonb ? 'approval_kb_id'
            and not exists (select from kb.revision k where k.path = l.evidence::jsonb ->> 'approval_kb_id')),
+    -- Nobody wrote over what a gate left, or before it: there is the revision that its move names and no other.
+    'documents_are_as_written', not exists (
+      select from fsm.transition_log l
+       where l.run_id = p_run.run_id and l.evidence::jsonb ? 'kb_revision'
+         and exists (select from kb.revision k
+                      where k.path = l.evidence::jsonb ->> 'kb_doc_id' and k.revision <> (l.evidence::jsonb ->> 'kb_revision')::integer)),
     'run_stands_in_the_index', (
       select count(*) from kb.revision k, regexp_split_to_table(k.body, E'\n') line
        where k.path = p_evidence ->> 'index_kb_id' and position(p_run.run_name in line) > 0

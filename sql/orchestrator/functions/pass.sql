@@ -30,7 +30,8 @@ begin
   if not orchestrator.holds(v_invariants) then
     perform internal.refuse(internal.problem('RO002', jsonb_build_object(
       'run_id', p_run.run_name, 'gate', p_gate, 'invariants', v_invariants,
-      'violated', (select jsonb_agg(i.key order by i.key) from jsonb_each(v_invariants) i where i.value <> 'true'))));
+      'violated', (select jsonb_agg(i.key order by i.key) from jsonb_each(v_invariants) i where i.value <> 'true'))
+      || orchestrator.blockers(p_run, v_invariants)));
   end if;
   if v_document is null then
     v_document := orchestrator.put_document(

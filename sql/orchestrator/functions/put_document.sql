@@ -6,7 +6,7 @@ language plpgsql
 as $$
 begin
   path := orchestrator.document_path(p_run.run_name, p_name);
-  revision := (kb.fn_kb_put(path, p_kind, p_body, null, p_principal, p_actor_class) ->> 'revision')::integer;
+  revision := (kb.put_revision(path, p_kind, p_body, null, p_principal, p_actor_class) ->> 'revision')::integer;
   digest := (select k.row_digest from kb.revision k where k.path = put_document.path and k.revision = put_document.revision);
 end
 $$;

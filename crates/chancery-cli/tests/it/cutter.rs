@@ -215,5 +215,10 @@ fn a_cut_that_does_not_fit_is_taken_back_and_escalated() {
     // The open one is meant now.
     assert_eq!(place.json(&["cutter", "show", "policy"])["entry"]["entry_id"], escalation);
     assert!(place.done(&["cutter", "show", &entry]).stdout.contains("FINDING"));
+    // To cut it once more would be to say that it stands.
+    let before = place.fingerprint();
+    let refused = place.refused("RC021", &["cutter", "cut", &entry, "--as", "executor"]);
+    assert_eq!(refused["problems"][0]["change_set_id"], shown["change_sets"][0]["change_set_id"]);
+    assert_eq!(before, place.fingerprint(), "a refusal writes nothing");
     place.run(&["doc", "cat", "policy"]).ends_with(1);
 }

@@ -115,6 +115,19 @@ impl Look<'_> {
         if !self.signers.principals.contains_key(row.text("author")) {
             self.wrong(row, "author_is_known", format!("{} is nobody", row.text("author")));
         }
+        // People answer a run, stop it and void it; what else stands below its path, its doors wrote.
+        let by = self.signers.principals.get(row.text("author")).map(String::as_str);
+        let of_people = match row.text("kind") {
+            "approval" | "void" => true,
+            "report" => path.contains("/stop-route-report-"),
+            _ => false,
+        };
+        if path.starts_with("orchestrator/")
+            && !(by == Some("service") || by == Some("human") && of_people)
+        {
+            let what = format!("{} wrote it; no run did", row.text("author"));
+            self.wrong(row, "document_is_of_its_move", what);
+        }
         self.digests.insert((path.to_owned(), number), digest);
         self.last = Some((path.to_owned(), number));
     }

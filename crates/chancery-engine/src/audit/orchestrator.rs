@@ -305,7 +305,12 @@ impl<'a> Checker<'a> {
         let path = document_path(run, row)?;
         self.expect_move(row, "document", evidence["kb_doc_id"].as_str(), Some(&path));
         let number = evidence["kb_revision"].as_i64();
-        let mut revisions = self.rows.of(REVISION, "path", &path);
+        let revisions: Vec<Row<'a>> = self.rows.of(REVISION, "path", &path).collect();
+        for foreign in revisions.iter().filter(|revision| revision.number("revision") != number) {
+            let what = format!("{} wrote it; the run did not", foreign.text("author"));
+            self.wrong(*foreign, "document_is_of_its_move", what);
+        }
+        let mut revisions = revisions.into_iter();
         let Some(receipt) = revisions.find(|revision| revision.number("revision") == number) else {
             self.missing(row, REVISION, &format!("{path}/{}", number.unwrap_or_default()));
             return None;

@@ -86,7 +86,17 @@ impl<'a> Checker<'a> {
         let findings = result.json("findings");
         self.canonical(result, "findings");
         let result_id = result.id("verify_result_id");
-        let escalated = (verdict == "fail").then(|| escalation_id(result_id));
+        // A failure opens an escalation, or joins the one that another verification of this cut opened.
+        let named = result.uuid("escalation_ref");
+        let opener = self
+            .rows
+            .of(table::RESULT, "change_set_id", set.text("change_set_id"))
+            .find(|one| {
+                one.text("verdict") == "fail"
+                    && named == Some(escalation_id(one.id("verify_result_id")))
+            })
+            .unwrap_or(result);
+        let escalated = (verdict == "fail").then(|| escalation_id(opener.id("verify_result_id")));
         let verification = Verification {
             verify_result_id: result_id,
             change_set_id: result.id("change_set_id"),
@@ -149,7 +159,7 @@ impl<'a> Checker<'a> {
             verifier_attested(entry.id("entry_id"), &verification, set.text("manifest_version"));
         self.attests(signature, &attested);
         if let Some(id) = escalated {
-            self.escalation(entry, result, id);
+            self.escalation(entry, opener, id);
         }
     }
 

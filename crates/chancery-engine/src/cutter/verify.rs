@@ -103,6 +103,9 @@ async fn attempt(
     let waiting = evidence.plan.entry.text("status") == "cut_applied";
     let failed = verdict == "fail";
     let change_set_digest = change_set.bytes("change_set_digest").unwrap_or_default();
+    // What was escalated before and is still open is not escalated once more.
+    let standing_escalation =
+        if failed && !waiting { store.fn_standing_escalation(entry_id).await? } else { None };
     let verification = Verification {
         verify_result_id,
         change_set_id: change_set.uuid("change_set_id").unwrap_or_default(),
@@ -112,7 +115,8 @@ async fn attempt(
         findings: &findings,
         prior_verify_result_id: standing.and_then(|row| row.uuid("verify_result_id")),
         rollback_change_set_id: (failed && waiting).then(|| rollback_id(verify_result_id)),
-        escalation_ref: failed.then(|| escalation_id(verify_result_id)),
+        escalation_ref: failed
+            .then(|| standing_escalation.unwrap_or_else(|| escalation_id(verify_result_id))),
     };
     let prior = store.lane_end(VERIFIER_LANE, &actor.principal).await?;
     let attested = verifier_attested(entry_id, &verification, change_set.text("manifest_version"));

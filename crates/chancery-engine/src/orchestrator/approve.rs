@@ -60,7 +60,19 @@ pub async fn asked(store: &Store, run: &RunRow) -> Result<(Asked, Question), Sto
         )
     };
     let gate = question(&run.state).ok_or_else(nothing)?;
-    let question = authority::waiting(store, run, gate).await?.ok_or_else(nothing)?;
+    let Some(question) = authority::waiting(store, run, gate).await? else {
+        return Err(match authority::expired_request(store, run, gate).await? {
+            None => nothing(),
+            Some(expired) => Stop::new(
+                "STOP_NOTHING_ASKED",
+                format!(
+                    "what run {} asked for {gate} expired at {}",
+                    run.run_name, expired.expires_at
+                ),
+                format!("let it ask anew: `cutter orchestrate resume --run-id {}`", run.run_name),
+            ),
+        });
+    };
     let asked = Asked {
         run_id: run.run_name.clone(),
         document_id: run.document_id.clone(),

@@ -185,6 +185,12 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         .filter(|(name, value)| said[name.as_str()] != **value)
         .map(|(name, _)| name.as_str())
         .collect();
+    if let Some(expired) = expired(store, question, &said).await? {
+        return Err(refused(format!(
+            "the approval {} expired at {} before it was used, and the run asks anew",
+            expired.approval_id, expired.expires_at
+        )));
+    }
     if !differs.is_empty() {
         return Err(refused(format!("the approval differs in {}", differs.join(", "))));
     }
@@ -199,6 +205,35 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         }
     }
     Ok(())
+}
+
+/// The request that a document answers, when it is an older one of this run that expired.
+async fn expired(
+    store: &Store,
+    question: &Question,
+    said: &Value,
+) -> Result<Option<ApprovalRow>, Error> {
+    if said["approval_id"] == json!(question.approval.approval_id) {
+        return Ok(None);
+    }
+    let filter = ApprovalFilter {
+        subject_ref: Some(question.approval.subject_ref.clone()),
+        limit: 1000,
+        ..Default::default()
+    };
+    let all = store.approvals(&filter).await?;
+    Ok(all
+        .into_iter()
+        .find(|row| said["approval_id"] == json!(row.approval_id) && row.state == "expired"))
+}
+
+/// The request for this gate that nobody answered in time, when that was the last one.
+pub(super) async fn expired_request(
+    store: &Store,
+    run: &RunRow,
+    gate: &str,
+) -> Result<Option<ApprovalRow>, Error> {
+    Ok(requests(store, run, gate).await?.pop().filter(|row| row.state == "expired"))
 }
 
 /// The facts of a document: its first fenced block.

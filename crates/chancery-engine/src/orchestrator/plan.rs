@@ -123,14 +123,7 @@ impl Planned {
 
     /// Every word that the rows use, as its setting is called.
     pub(super) fn vocabulary(&self) -> BTreeSet<String> {
-        let sections =
-            self.manifest.units.iter().map(|u| format!("section_type.{}", u.section_type));
-        sections
-            .chain([
-                format!("unit_kind.{}", self.manifest.unit_kind),
-                format!("publication_type.{}", self.manifest.publication_type),
-            ])
-            .collect()
+        vocabulary(&self.manifest)
     }
 
     /// How many rows have a key of their own: the id under which a repetition finds the row.
@@ -155,6 +148,30 @@ impl Planned {
             },
         })
     }
+}
+
+/// What a run would make, so far as it can be known before it begins. Of a document that is not there the door says so.
+pub(super) async fn outlook(
+    store: &Store,
+    source_version_id: Uuid,
+    chosen: &Value,
+) -> Result<Value, Error> {
+    let Some(source) = store.source_version(source_version_id).await? else {
+        return Ok(json!({}));
+    };
+    let manifest = manifest_of_source(store, &source, chosen).await?;
+    Ok(json!({ "units": manifest.units.len(), "vocabulary": vocabulary(&manifest) }))
+}
+
+/// Every word that the rows of a manifest use, as its setting is called.
+fn vocabulary(manifest: &Manifest) -> BTreeSet<String> {
+    let sections = manifest.units.iter().map(|u| format!("section_type.{}", u.section_type));
+    sections
+        .chain([
+            format!("unit_kind.{}", manifest.unit_kind),
+            format!("publication_type.{}", manifest.publication_type),
+        ])
+        .collect()
 }
 
 /// The id of the request that a run marks.

@@ -5,9 +5,11 @@
 //! own login writes, so it is rehearsed with the executor's doors alone, and what stands in the transaction is compared with the plan.
 
 mod answer;
+mod halt;
 mod rows;
 
 pub use answer::{approve_rehearsal, rehearsal_asks};
+pub use halt::{stop_rehearsal, void_rehearsal};
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -26,7 +28,7 @@ use super::aides::{Aides, Watch};
 use super::document::page;
 use super::phase::{Phase, STATES, question};
 use super::phases::Work;
-use super::plan::{Choice, Planned, chosen, entry_id};
+use super::plan::{Choice, Planned, chosen, entry_id, outlook};
 use super::run_id::RunId;
 use super::runner::Ended;
 use super::sidecar::{Mode, PhaseRecord, PhaseResult, Run, Sidecar};
@@ -93,6 +95,7 @@ impl<A: Aides> Rehearsal<'_, A> {
         if state == "closeout_reported" {
             return Ok(Ended::ClosedOut { run_id: name, state });
         }
+        halt::goes_on(sidecar.run())?;
         let asked = question(&state);
         let request = asked.map(|gate| read_request(sidecar, gate)).transpose()?;
         if let (Some(request), None) = (&request, approval) {
@@ -164,12 +167,15 @@ impl<A: Aides> Rehearsal<'_, A> {
         let run_id = sidecar.run().run_id;
         let name = run_id.to_string();
         let document_id = sidecar.run().document_id.clone();
+        let how = chosen(|name| sidecar.run().context_pins.get(name));
+        let plan = outlook(open, sidecar.run().source_version_id, &how).await?;
         open.fn_orchestrate_start(
             run_id.uuid(),
             &name,
             &document_id,
             entry_id(&name),
             &self.actor.principal,
+            &plan,
         )
         .await
         .map_err(Error::from)?;

@@ -1,5 +1,6 @@
 //! The runner: one state forward at a time, the database first, the sidecar after it.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -17,9 +18,10 @@ use super::halt::{Halted, halt, way_on};
 use super::lock::{self, Lock};
 use super::phase::{Phase, question};
 use super::phases::Work;
-use super::plan::{Choice, entry_id};
+use super::plan::{Choice, chosen, entry_id, outlook};
 use super::run_id::RunId;
 use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
+use super::sign_documents::{sign, unsigned_documents};
 use super::stop::Stop;
 use super::view;
 use crate::Error;
@@ -89,7 +91,7 @@ impl<A: Aides> Runner<'_, A> {
         choice.pin(&mut run)?;
         let mut sidecar =
             Sidecar::create(self.root, run).map_err(|error| Stop::not_begun(error, document_id))?;
-        if let Err(stop) = self.begin(&name, document_id).await {
+        if let Err(stop) = self.begin(&name, sidecar.run()).await {
             // Nothing was begun, so nothing is left behind. Where it is not known whether it was, the file stays.
             if stop.source.as_ref().is_some_and(|error| error.refusal().is_some()) {
                 let _ = std::fs::remove_dir_all(sidecar.folder().path());
@@ -99,15 +101,18 @@ impl<A: Aides> Runner<'_, A> {
         self.drive(&mut sidecar, None).await
     }
 
-    async fn begin(&self, name: &str, document_id: &str) -> Result<(), Stop> {
+    async fn begin(&self, name: &str, run: &Run) -> Result<(), Stop> {
         let run_id: RunId = name.parse().map_err(|_| Stop::bug("a run has no name"))?;
+        let chosen = chosen(|name| run.context_pins.get(name));
+        let plan = outlook(self.store, run.source_version_id, &chosen).await?;
         self.store
             .fn_orchestrate_start(
                 run_id.uuid(),
                 name,
-                document_id,
+                &run.document_id,
                 entry_id(name),
                 &self.actor.principal,
+                &plan,
             )
             .await
             .map_err(|error| refused_start(Error::from(error)))?;
@@ -159,8 +164,7 @@ impl<A: Aides> Runner<'_, A> {
                     "find out whether this is the right database, or whether it was restored from an older backup",
                 ));
             }
-            let document_id = sidecar.run().document_id.clone();
-            self.begin(&name, &document_id).await?;
+            self.begin(&name, sidecar.run()).await?;
         }
         self.drive(&mut sidecar, approval).await
     }
@@ -228,10 +232,17 @@ impl<A: Aides> Runner<'_, A> {
         let name = sidecar.run().run_id.to_string();
         let mut given = approval.map(str::to_owned);
         let mut jumped = true;
+        let mut seen = HashSet::new();
         loop {
             let run = self.store.orchestrator_run(&name).await.map_err(Error::from)?;
             let run = run.ok_or_else(|| Stop::bug("the run is gone from the database"))?;
             let moves = view::bring_up(self.store, sidecar, &run).await?;
+            let is_over =
+                ["closeout_", "failed_", "voided_"].iter().any(|s| run.state.starts_with(s));
+            for document in unsigned_documents(self.store, &moves, is_over, &mut seen).await? {
+                self.require_key().await?;
+                sign(self.store, self.actor, document).await?;
+            }
             if std::mem::take(&mut jumped) {
                 self.watch.standing_at(&run.state);
             }
@@ -600,11 +611,25 @@ fn over(run: &RunRow, sidecar: &Sidecar) -> Stop {
 }
 
 fn refused_start(error: Error) -> Stop {
+    let fact = |problem: &chancery_model::refusal::Problem, name: &str| {
+        problem.facts.get(name).and_then(Value::as_str).map(str::to_owned)
+    };
+    let ways: Vec<String> = error
+        .refusal()
+        .map(|refusal| refusal.problems.iter().filter_map(|p| fact(p, "way")).collect())
+        .unwrap_or_default();
     let code = match error.refusal().map(|refusal| refusal.code) {
         Some(Code::RO006) => "STOP_DOCUMENT_UNKNOWN",
         Some(Code::RO007 | Code::RO008) => "STOP_REPLAY_CONFLICT",
+        Some(Code::RO013) => {
+            let way = format!("{}, then start again", ways.join("; "));
+            return Stop::new("STOP_REFUSED", error.to_string(), way).because(error);
+        }
         _ => return error.into(),
     };
+    if let Some(way) = ways.first() {
+        return Stop::new(code, error.to_string(), way.clone()).because(error);
+    }
     let hint = error.refusal().map_or_else(String::new, |refusal| refusal.hint.clone());
     let run = error
         .refusal()

@@ -217,7 +217,7 @@ async fn the_escalation_succeeds_and_the_failed_entry_stays_failed() {
     // Nothing moves the failed entry on.
     let before = scene.db.fingerprint().await;
     assert!(scene.verify(entry).await.expect("the same verdict").report.replayed);
-    assert!(scene.cut(entry).await.expect("the same cut").replayed);
+    assert_eq!(codes(scene.cut(entry).await), [Code::RC021], "it does not stand any more");
     assert!(scene.review(entry, Verdict::Approve).await.expect("the same decision").replayed);
     assert_eq!(scene.db.fingerprint().await, before);
 
@@ -243,6 +243,36 @@ async fn a_later_forgery_is_found_by_a_later_verification() {
     assert_eq!(again.report.status, "verified_complete");
     assert_eq!(again.report.rollback_change_set_id, None);
     assert_eq!(scene.status(again.report.escalation_ref.expect("an escalation")).await, "marked");
+}
+
+/// CUT-9, seed A §5: what is wrong with an entry asks for somebody once, however often it is looked at, and again when that was settled.
+#[tokio::test]
+async fn one_difference_is_escalated_once() {
+    let scene = Scene::new().await;
+    let entry = scene.applied("rules", "RULES", ONE).await;
+    scene.db.forge(&["update iu.unit_version set body = 'x'"]).await;
+    let first = scene.verify(entry).await.expect("a verdict").report.escalation_ref;
+    assert_eq!(scene.status(entry).await, "verify_failed_escalated");
+    // The units are taken back; now the record of that is forged as well.
+    scene.db.forge(&["update iu.information_unit set deleted_at = null"]).await;
+    for _ in 0..2 {
+        let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await;
+        let again = again.expect("a verdict");
+        assert!(!again.passed(), "{:?}", again.findings);
+        assert_eq!(again.report.escalation_ref, first, "escalated once more");
+    }
+    let escalations = "cutter_governance.decision_backlog_entry where kind = 'escalation'";
+    assert_eq!(scene.db.count(escalations).await, 1);
+    let reason = cutter::AbandonRequest {
+        reason: "looked at".to_owned(),
+        audit_ref: None,
+        idempotency_key: None,
+    };
+    let escalation = first.expect("an escalation");
+    cutter::abandon(&scene.app, &scene.sam, escalation, &reason).await.expect("settled");
+    let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
+    assert_ne!(again.report.escalation_ref, first, "what was settled asks for nobody");
+    assert_eq!(scene.db.count(escalations).await, 2);
 }
 
 /// A door that is told of a pass looks itself: nobody can sign a forgery off.

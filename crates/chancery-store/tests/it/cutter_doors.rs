@@ -209,6 +209,8 @@ async fn each_duty_has_its_doors_and_no_others() {
         ("cutter_governance.fn_verify", 14, &[Role::CutterVerify]),
         ("cutter_governance.fn_abandon", 7, &[Role::App]),
         ("cutter_governance.fn_entry_actions", 2, &[Role::App]),
+        ("cutter_governance.fn_entry_is_free", 1, &[Role::CutterExec, Role::CutterVerify]),
+        ("cutter_governance.fn_standing_escalation", 1, &[Role::CutterVerify]),
         ("iu.fn_dot_iu_command_log", 8, &[Role::App]),
         ("iu.fn_source_add", 5, &[Role::App, Role::CutterExec]),
         ("iu.fn_iu_create", 15, &[Role::CutterExec]),

@@ -4,8 +4,8 @@ use chancery_model::envelope::Statement;
 use chancery_model::refusal::Code;
 use chancery_model::refusal::Code::{
     RC001, RC002, RC003, RC004, RC005, RC006, RC007, RC008, RC009, RC010, RC011, RC012, RC013,
-    RC014, RC015, RC016, RC017, RC018, RC019, RC020, RI001, RI003, RI004, RI005, RI006, RI008,
-    RS004, RS005, RS006, RS007,
+    RC014, RC015, RC016, RC017, RC018, RC019, RC020, RC021, RI001, RI003, RI004, RI005, RI006,
+    RI008, RS004, RS005, RS006, RS007,
 };
 use chancery_store::cutter::{Mark, Review, Verify};
 use chancery_store::{Error, Role};
@@ -570,7 +570,10 @@ async fn a_failure_is_compensated_escalated_and_final() {
         world.sign_verdict(&mut stale).await;
         assert_eq!(codes(world.verify.fn_verify(&stale).await), [RC019]);
         let cut = world.a_cut(&document, entry, "executor").await;
-        assert!(world.exec.fn_cut(&cut).await.expect("the first one's answer").replayed);
+        let told = facts(world.exec.fn_cut(&cut).await, RC021);
+        assert_eq!(told["status"], "verify_failed_escalated");
+        assert_eq!(told["reason"], "verification failed");
+        assert_eq!(told["rollback_change_set_id"], json!(report.rollback_change_set_id));
     });
     // What failed can be cut again: the addresses are free.
     world.verified(&document, "anew").await;

@@ -264,21 +264,28 @@ fn an_aide_that_cannot_work_stops_the_run() {
     let scene = Scene::new();
     scene.document("policy", 3);
     scene.behind("orchestrator.backup_key", "delete from orchestrator.backup_key");
-    let said = scene.orchestrate(&["start", "policy", "--as", "executor"]).ends_with(1);
-    stopped(&said, "STOP_BACKUP");
+    // Known beforehand: there is no run that somebody would have to void.
+    let said = scene
+        .unchanged_database(|| scene.orchestrate(&["start", "policy", "--as", "executor"]))
+        .ends_with(3);
+    stopped(&said, "STOP_REFUSED");
     assert!(said.stderr.contains("cutter orchestrate backup-key"), "{said:?}");
-    let run = scene.one("select run_name from orchestrator.run");
+    let key = scene.place.path().join("backup.asc");
+    scene.place.done(&["cutter", "orchestrate", "backup-key", key.to_str().expect("a path")]);
+
+    // It goes away under the run.
+    scene.document("other", 3);
+    let run = scene.held("other", "pre_write_backup_taken");
+    scene.behind("orchestrator.backup_key", "create table kept as table orchestrator.backup_key");
+    scene.behind("orchestrator.backup_key", "delete from orchestrator.backup_key");
+    stopped(&scene.resume(&run, None).ends_with(1), "STOP_BACKUP");
     assert_eq!(scene.state(&run), "failed_backup");
     let said = scene.unchanged(&run, || scene.resume(&run, None)).ends_with(3);
     stopped(&said, "STOP_RUN_FAILED");
-    let void = |run: &str| {
-        scene
-            .orchestrate(&["void", "--run-id", run, "--reason", "no key", "--as", "sofia"])
-            .ends_with(0)
-    };
-    void(&run);
-    let key = scene.place.path().join("backup.asc");
-    scene.place.done(&["cutter", "orchestrate", "backup-key", key.to_str().expect("a path")]);
+    scene.behind(
+        "orchestrator.backup_key",
+        "insert into orchestrator.backup_key table kept; drop table kept",
+    );
 
     let run = scene.started("policy");
     let keys = scene.place.path().join("keys");

@@ -95,8 +95,9 @@ fn a_violated_invariant_fails_the_run_before_it_writes() {
     // More units than are allowed.
     scene.document("large", 3);
     let limit = "update config.dot_config set value = '{}' where key = 'orchestrator.max_candidates_per_doc'";
+    let run = scene.held("large", "marked");
     scene.behind_the_doors(&limit.replace("{}", "2"));
-    let run = start(&scene, "large", "mark_rowset_within_limit");
+    stopped(&scene.resume(&run, None), "mark_rowset_within_limit");
     scene.behind_the_doors(&limit.replace("{}", "20000"));
     check(&run, "failed_mark", "mark", "mark_rowset_within_limit", ENTRY);
 
@@ -108,10 +109,13 @@ fn a_violated_invariant_fails_the_run_before_it_writes() {
     sweep.restored();
     check(&run, "failed_mark", "mark", "request_awaits_review", ENTRY);
 
-    // Somebody made a unit at the document's addresses before.
+    // Somebody made a unit at the document's addresses meanwhile: it is named.
     scene.document("taken", 3);
+    let run = scene.held("taken", "source_pinned");
     scene.as_executor("select iu.fn_iu_create('TAKEN/x', 'X', 'text', 'executor', 'law_unit', 'chapter', p_publication_type => 'law')");
-    let run = start(&scene, "taken", "addresses_free");
+    let said = scene.resume(&run, None);
+    stopped(&said, "addresses_free");
+    assert!(said.stderr.contains("\"blockers\"") && said.stderr.contains("TAKEN/x"), "{said:?}");
     check(&run, "failed_cutplan", "cutplan", "addresses_free", PLAN);
 
     // The executor lost a right, and somebody else got one.

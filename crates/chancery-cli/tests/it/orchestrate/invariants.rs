@@ -194,6 +194,12 @@ const CLOSED_OUT: &[Case] = &[
     ),
     ground(
         "IG_closeout",
+        "documents_are_as_written",
+        "{open} insert into kb.revision select path, revision + 1, kind, 'other', sha256('other'), author, created_at, row_digest
+           from kb.revision where path = {path} || '08-leg-b-record'",
+    ),
+    ground(
+        "IG_closeout",
         "run_stands_in_the_index",
         "{open} update kb.revision set body = body || '{name}', sha256 = sha256(convert_to(body || '{name}', 'UTF8')) where path like 'orchestrator/runs-index/%'",
     ),

@@ -8,6 +8,7 @@ mod dryrun;
 mod failed_gates;
 mod invariants;
 mod orphans;
+mod outlook;
 mod refused_approvals;
 mod run;
 pub(crate) mod scene;

@@ -67,7 +67,11 @@ fn nothing_but_the_approval_of_this_gate_of_this_run_takes_it_on() {
     is_refused(&scene, &run, "notes/note", "document");
 
     // A new revision over the approval: what the sovereign signed is not what stands there.
-    written(&scene, &good, "approval", &text.replace("nothing else", "more"), "alice");
+    let changed = scene.place.file("changed.md", &text.replace("nothing else", "more"));
+    let put = |by| ["kb", "put", &good, &changed, "--kind", "approval", "--as", by];
+    scene.unchanged(&run, || scene.place.run(&put("alice"))).ends_with(3);
+    scene.place.refused("RO012", &put("alice"));
+    scene.place.done(&put("sofia"));
     is_refused(&scene, &run, &good, "is not signed for SG_cut_authz");
     assert_eq!(scene.approved(&run), good, "the sovereign signs again");
 
@@ -210,4 +214,52 @@ fn nothing_is_enacted_without_the_recorded_backup() {
     std::fs::write(&file, bytes).expect("the recorded one");
     scene.resume(&run, Some(&approval)).ends_with(0);
     assert_eq!(scene.one(enacted), "3");
+}
+
+/// ORC-10, KB-1: what a run left is the run's: nobody writes over it or beside it, the runner signed all of it, and a revision that got there
+/// past the doors keeps the run from its end and is named by the audit.
+#[test]
+fn the_documents_of_a_run_are_its_own() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.started("policy");
+    let forged = scene.place.file("forged.md", "# Another receipt\n");
+    for name in
+        ["04-pre-write-backup", "sg1-cut-authz-request", "11-final-orchestrator-report", "x"]
+    {
+        for by in ["alice", "sofia", "executor"] {
+            let target = path(&run, name);
+            let put = ["kb", "put", &target, &forged, "--kind", "receipt", "--as", by];
+            let refused = scene.place.refused("RO012", &put);
+            assert_eq!(refused["problems"][0]["run_id"], run.as_str(), "{name} by {by}");
+        }
+    }
+    for target in ["orchestrator", "orchestrator/runs-index/2026-01-01", "orchestrator/other/void"]
+    {
+        let put = ["kb", "put", target, &forged, "--kind", "void", "--as", "sofia"];
+        let said = scene.unchanged(&run, || scene.place.run(&put)).ends_with(3);
+        assert!(said.stderr.contains("RO012"), "{said:?}");
+    }
+    scene.completed(&run);
+    let unsigned = "select count(*) from kb.revision r where r.path like 'orchestrator/%' and r.path not like '%-approval' and not exists (
+        select from kb.revision_signature s where s.path = r.path and s.revision = r.revision and s.signer = 'executor' and s.meaning = 'receipt')";
+    assert_eq!(scene.one(unsigned), "0", "the runner signs what it leaves");
+    scene.audit_is_clean();
+
+    // A run that somebody wrote into behind the doors does not come to its end.
+    scene.document("other", 3);
+    let run = scene.started("other");
+    scene.taken_on(&run, 4);
+    let receipt = path(&run, "04-pre-write-backup");
+    let forge = format!(
+        "insert into kb.revision (path, revision, kind, body, sha256, author, created_at, row_digest)
+         select path, 2, kind, 'forged', sha256('forged'), 'alice', created_at, row_digest from kb.revision where path = '{receipt}'"
+    );
+    scene.behind("kb.revision", &forge);
+    let said = scene.taken_on(&run, 3);
+    assert!(said.stderr.contains("documents_are_as_written"), "{said:?}");
+    assert_eq!(scene.state(&run), "failed_closeout");
+    let said = scene.place.run(&["audit", "verify", "--all"]);
+    assert_eq!(said.exit, Some(1), "{said:?}");
+    assert!(said.stdout.contains(&receipt) && said.stdout.contains("alice wrote it"), "{said:?}");
 }
