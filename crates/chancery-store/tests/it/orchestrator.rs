@@ -114,12 +114,18 @@ async fn a_start_needs_a_name_and_a_free_document() {
 
     world.start(&run).await.expect("started");
     let second = world.planned("alpha").await;
-    let taken = |state: &str| json!({ "document_id": "alpha", "run_id": run.name, "state": state });
+    let taken = |state: &str| {
+        let (verb, reason) =
+            if state.starts_with("failed_") { ("void", " --reason TEXT") } else { ("resume", "") };
+        let way = format!("cutter orchestrate {verb} --run-id {}{reason}", run.name);
+        json!({ "document_id": "alpha", "run_id": run.name, "state": state, "way": way })
+    };
     assert_eq!(refusal(world.start(&second).await), (RO007, taken("pending")));
     // The request belongs to the first one, whatever the document.
     world.document("beta").await;
     let borrowed = Run { entry: run.entry, ..world.planned("beta").await };
-    let facts = json!({ "document_id": "beta", "run_id": run.name, "state": "pending" });
+    let mut facts = taken("pending");
+    facts["document_id"] = json!("beta");
     assert_eq!(refusal(world.start(&borrowed).await), (RO007, facts));
     // Neither a stop nor a failure frees the document; voiding does.
     world.halt(&run, "failed_source_pin").await.expect("failed");

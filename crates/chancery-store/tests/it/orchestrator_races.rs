@@ -45,7 +45,9 @@ async fn of_two_starts_at_once_one_makes_the_run() {
     let other = tokio::spawn(async move { ask(&mut second.connection, &call).await });
     Watch::new(&world.cutter.db).until_blocked(pid).await;
     first.commit().await.expect("committed");
-    let facts = json!({ "document_id": "alpha", "run_id": one.name, "state": "pending" });
+    let way = format!("cutter orchestrate resume --run-id {}", one.name);
+    let facts =
+        json!({ "document_id": "alpha", "run_id": one.name, "state": "pending", "way": way });
     assert_eq!(refusal(other.await.expect("an answer")), (RO007, facts));
     assert_eq!(world.cutter.db.count("orchestrator.run").await, 1);
 }
