@@ -1152,6 +1152,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/queue/{class}/heartbeat": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Say that a worker lives, or that it leaves. */
+        post: operations["worker_heartbeat"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/replays": {
         parameters: {
             query?: never;
@@ -2807,6 +2824,44 @@ export interface components {
              * @default en
              */
             locale: components["schemas"]["Locale"];
+        };
+        /** @description A sign of life of a worker. */
+        Heartbeat: {
+            worker: string;
+            /**
+             * @description Whether the work since the last one went well: only such a heartbeat ends a silence.
+             * @default true
+             */
+            ok: boolean;
+            /**
+             * @description The worker ends in good order and is not missed.
+             * @default false
+             */
+            leaving: boolean;
+            /**
+             * @description References for the health page, such as a version or a host; no secrets.
+             * @default {}
+             */
+            metadata: {
+                [key: string]: unknown;
+            };
+        };
+        /** @description Where the worker stands after its heartbeat. */
+        HeartbeatTaken: {
+            /** @description As the health views name it: its principal and its own name. */
+            worker: string;
+            /** @description `ok`, `warn` or `silent`; nothing for one that leaves. */
+            status?: string | null;
+            /**
+             * @description It was silent, and its finding was closed.
+             * @default false
+             */
+            recovered: boolean;
+            /**
+             * @description It left, and was known before.
+             * @default false
+             */
+            removed: boolean;
         };
         /** @description A step that has not begun, and what holds it up. */
         Held: {
@@ -8606,6 +8661,48 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Claimed"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    worker_heartbeat: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                class: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Heartbeat"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["HeartbeatTaken"];
                 };
             };
             400: components["responses"]["Malformed"];

@@ -12,7 +12,8 @@ use crate::place::{Place, run_it};
 /// The blocks of a document that are marked so.
 fn marked(document: &str, mark: &str) -> String {
     let text = read(document);
-    let blocks = text.split(&format!("<!-- test: {mark} -->\n```sh\n")).skip(1);
+    let begin = format!("<!-- test: {mark} -->\n```sh\n");
+    let blocks = text.split(&begin).skip(1);
     let blocks: Vec<_> =
         blocks.map(|rest| rest.split_once("\n```").expect("a block ends").0).collect();
     assert!(!blocks.is_empty(), "{document} has no {mark}");

@@ -200,7 +200,7 @@ async fn no_entry_is_born_past_its_door() {
 /// nothing but nulls; every other login is turned away before it.
 #[tokio::test]
 async fn each_duty_has_its_doors_and_no_others() {
-    const DOORS: [(&str, usize, &[Role]); 18] = [
+    const DOORS: [(&str, usize, &[Role]); 20] = [
         ("cutter_governance.fn_mark", 11, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_sweep", 5, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_review", 18, &[Role::CutterReview]),
