@@ -8,8 +8,8 @@ create table audit.rule_change (
   row_key text not null,
   columns text[] not null,
   row_value jsonb,
-  row_digest bytea,
-  constraint rule_change_has_a_value_or_is_a_deletion check ((row_value is null) = (row_digest is null))
+  value_digest bytea,
+  constraint rule_change_has_a_value_or_is_a_deletion check ((row_value is null) = (value_digest is null))
 );
 create index rule_change_of_row_idx on audit.rule_change (table_name, row_key, rule_change_id desc);
 comment on table audit.rule_change is 'Append-only history of the rows that rules are made of. The newest entry of a row says how it must look now.';

@@ -19,7 +19,7 @@ use tower::ServiceExt as _;
 
 use crate::options::{Options, Patience};
 use crate::patience::{self, PatientStream};
-use crate::request_head::MAX_HEAD_BYTES;
+use crate::request_head::{HeadBytes, MAX_HEAD_BYTES};
 
 /// When no connection can be taken, such as without a free file.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -80,8 +80,10 @@ impl Connection {
     {
         let peer = self.peer;
         let service = self.router.map_request(move |request: Request<Incoming>| {
+            let head = HeadBytes::of(&request);
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(ConnectInfo(peer));
+            request.extensions_mut().insert(head);
             request
         });
         let connection = http1::Builder::new()

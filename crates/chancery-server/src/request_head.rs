@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use axum::extract::{Request, State};
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
+use axum::http::{HeaderName, HeaderValue, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 
@@ -20,9 +21,14 @@ pub(crate) const MAX_HEAD_BYTES: usize = 64 * 1024;
 /// Whoever asks whether the process lives may not know its name, and learns nothing else.
 const PROBES: [&str; 2] = ["/healthz", "/readyz"];
 
+/// How large the head was on the wire, before anything here added to it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct HeadBytes(usize);
+
 /// Passes a request on, or refuses it before anything of it is read further.
 pub(crate) async fn check(State(host): State<Host>, request: Request, next: Next) -> Response {
-    let bytes = head_bytes(&request);
+    // Every request that comes from a socket has it.
+    let bytes = request.extensions().get::<HeadBytes>().map_or(0, |head| head.0);
     if bytes > MAX_HEAD_BYTES {
         let detail = format!(
             "the request line and all headers together have {bytes} bytes; at most {MAX_HEAD_BYTES} are taken"
@@ -41,16 +47,18 @@ pub(crate) async fn check(State(host): State<Host>, request: Request, next: Next
     }
 }
 
-/// As it stood on the wire.
-fn head_bytes(request: &Request) -> usize {
-    let line = request.method().as_str().len() + uri_bytes(request) + " HTTP/1.1\r\n ".len();
-    let headers = request.headers().iter();
-    headers
-        .fold(line, |sum, (name, value)| sum + name.as_str().len() + value.len() + ": \r\n".len())
+impl HeadBytes {
+    pub(crate) fn of<B>(request: &axum::http::Request<B>) -> Self {
+        let line =
+            request.method().as_str().len() + uri_bytes(request.uri()) + " HTTP/1.1\r\n ".len();
+        let header = |(name, value): (&HeaderName, &HeaderValue)| {
+            name.as_str().len() + value.len() + ": \r\n".len()
+        };
+        Self(line + request.headers().iter().map(header).sum::<usize>())
+    }
 }
 
-fn uri_bytes(request: &Request) -> usize {
-    let uri = request.uri();
+fn uri_bytes(uri: &Uri) -> usize {
     let authority = uri.authority().map_or(0, |authority| authority.as_str().len());
     uri.scheme_str().map_or(0, str::len)
         + authority

@@ -11,6 +11,9 @@ use crate::{Error, bundle};
 /// The database that is made in a private cluster.
 pub const DATABASE: &str = "chancery";
 
+/// A migration that met a deadlock, as with the analysis of tables that were just restored, is tried so often.
+const MIGRATION_TRIES: usize = 5;
+
 /// What [`Target::migrate`] did.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
 pub struct Migrated {
@@ -65,10 +68,17 @@ impl Target {
     /// `Schema` when the database is of a newer release or a migration's text changed after it was applied.
     pub async fn migrate(&self) -> Result<Migrated, Error> {
         self.prepare().await?;
-        let mut connection = self.options(Role::Migrator)?.connect().await?;
-        let migrated = apply(&mut connection).await?;
-        connection.close().await?;
-        Ok(migrated)
+        let mut tries = 1..MIGRATION_TRIES;
+        loop {
+            let mut connection = self.options(Role::Migrator)?.connect().await?;
+            let migrated = apply(&mut connection).await;
+            connection.close().await?;
+            match migrated {
+                // All of it is one transaction, so nothing of it is there.
+                Err(Error::Conflict(_)) if tries.next().is_some() => {}
+                done => return done,
+            }
+        }
     }
 
     /// What only an administrator can do: database, roles and their passwords, rights on the database itself.

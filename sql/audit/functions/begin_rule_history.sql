@@ -5,7 +5,7 @@ create or replace function audit.begin_rule_history() returns void
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  insert into audit.rule_change (at, login_role, via, table_name, row_key, columns, row_value, row_digest)
+  insert into audit.rule_change (at, login_role, via, table_name, row_key, columns, row_value, value_digest)
   select internal.now(), session_user, 'release', r.table_name, r.row_key, audit.rule_columns(r.row_value), r.row_value,
          audit.rule_digest(r.row_value, audit.rule_columns(r.row_value))
     from audit.rule_rows() r

@@ -31,7 +31,7 @@ begin
   end if;
   if v_new is not null then
     v_columns := audit.rule_columns(v_new);
-    insert into audit.rule_change (at, login_role, via, table_name, row_key, columns, row_value, row_digest)
+    insert into audit.rule_change (at, login_role, via, table_name, row_key, columns, row_value, value_digest)
     values (internal.now(), session_user, v_via, v_table, audit.rule_key(v_new, v_key), v_columns, v_new, audit.rule_digest(v_new, v_columns));
   end if;
   return null;

@@ -1,9 +1,10 @@
--- promise: until the transaction ends, whoever else takes the turn of this name waits. The same transaction may take it again.
+-- promise: until the transaction ends, whoever else takes the turn of this name waits. The same transaction may take it again. What has no name has no
+--          turn either: its door refuses it.
 --          A row lock, and no advisory lock: those belong to nobody, so any login could take the key of one and stop all work behind it.
 -- callers: doors and inner functions that let one at a time do something that no row stands for yet
 -- locks: the name's row (update)
 create or replace function internal.take_turn(p_name text) returns void
-language plpgsql security definer set search_path = pg_catalog, pg_temp
+language plpgsql strict security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
   -- What this transaction holds already costs one look: a document of twenty thousand units takes its turn for each of them. The row's

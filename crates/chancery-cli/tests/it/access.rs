@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 use std::time::Duration;
 
+use chancery_testkit::keys;
 use serde_json::{Value, json};
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
@@ -97,8 +98,11 @@ fn people_and_programs_are_let_in_and_out() {
     let ask = host.agent.post(url("/v1/key-requests")).header("content-type", "application/json");
     let ask =
         ask.header("cookie", &cookie).header("chancery-csrf", &csrf).header("idempotency-key", "k");
-    let (status, asked) =
-        read(ask.send(json!({ "public_key": "ab".repeat(32) }).to_string()).expect("an answer"));
+    let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let body = json!({
+        "public_key": hex(&keys::public_key("browser")), "possession": hex(&keys::possession("browser", "alice")),
+    });
+    let (status, asked) = read(ask.send(body.to_string()).expect("an answer"));
     assert_eq!(status, 201, "{asked}");
     let waiting = place.json(&["key", "requests"]);
     assert_eq!(waiting[0]["fingerprint"], asked["fingerprint"]);

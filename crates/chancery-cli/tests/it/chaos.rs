@@ -92,6 +92,8 @@ struct Crew<'a> {
     hired: usize,
     killed: usize,
     stopped: usize,
+    /// Whose results are certain to be too late: it is not killed, so that it can tell of them at its end.
+    late: Option<usize>,
 }
 
 struct Member {
@@ -103,7 +105,15 @@ struct Member {
 
 impl<'a> Crew<'a> {
     fn new(place: &'a Place, random: Random) -> Self {
-        let mut crew = Self { place, random, workers: Vec::new(), hired: 0, killed: 0, stopped: 0 };
+        let mut crew = Self {
+            place,
+            random,
+            workers: Vec::new(),
+            hired: 0,
+            killed: 0,
+            stopped: 0,
+            late: None,
+        };
         for n in 0..=WORKERS {
             let member = crew.hire(n == WORKERS);
             crew.workers.push(member);
@@ -148,6 +158,7 @@ impl<'a> Crew<'a> {
             if left.lines().any(|owner| owner == self.workers[worker].name) {
                 self.workers[worker].stopped = Some(Instant::now());
                 self.stopped += 1;
+                self.late = Some(worker);
                 return;
             }
             send(&self.workers[worker].child, "-CONT");
@@ -163,7 +174,7 @@ impl<'a> Crew<'a> {
             }
         }
         let chosen = self.random.below_number(self.workers.len());
-        if self.workers[chosen].stopped.is_some() {
+        if self.workers[chosen].stopped.is_some() || self.late == Some(chosen) {
             return;
         }
         if self.random.below_number(2) == 0 {

@@ -160,7 +160,10 @@ async fn stop(call: Call<Nothing, StopRun>) -> Result<Answered<Stopped>, Problem
     engine::stop(call.store(), &actor, &run, None, reason, Some(call.key()))
         .await
         .map_err(problem_of)?;
-    Ok(Stopped { run: told(find(&call).await?)?, replayed: false }.into())
+    let now = find(&call).await?;
+    // It was stopped before: to stop it again moves nothing.
+    let replayed = now.seq == run.seq;
+    Ok(Stopped { run: told(now)?, replayed }.into())
 }
 
 async fn approve(call: Call<Nothing, Nothing>) -> Result<Answered<Nothing>, Problem> {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use chancery_testkit::until;
+use chancery_testkit::{shipped, until};
 use serde_json::{Value, json};
 
 use crate::scene::{Answer, Scene};
@@ -157,6 +157,9 @@ async fn jobs_of_a_caller_who_is_gone_are_given_back() {
 #[tokio::test]
 async fn a_worker_over_http_has_a_heartbeat() {
     let scene = Scene::new().await;
+    for machine in shipped() {
+        scene.db.definition(&machine).await;
+    }
     let beat = async |more: Value| {
         let mut body = json!({ "worker": "w1" });
         body.as_object_mut().expect("an object").extend(more.as_object().expect("one").clone());

@@ -420,8 +420,12 @@ async fn a_run_of_the_orchestrator_is_shown_and_stopped() {
         (&stopped.body["seq"], &json!(true))
     );
     sofia.change(&stop, "s1", &json!({ "reason": "khác" }), None).await.is_refusal(409, "RS012");
+    // What is stopped stays stopped: another request moves nothing.
     let (twice, _) = sofia.signed(&stop, "s2", &reason).await;
-    twice.is_refusal(409, "RO005");
+    assert_eq!(
+        (&twice.is(200).body["seq"], &twice.body["replayed"]),
+        (&stopped.body["seq"], &json!(true))
+    );
     let state = format!("select state_code from orchestrator.run where run_name = '{name}'");
     assert_eq!(scene.db.text(&state).await, "stopped_sovereign");
 

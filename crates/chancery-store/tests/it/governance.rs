@@ -5,7 +5,7 @@ use chancery_engine::governance::{Answer, acknowledge, resolve};
 use chancery_engine::identity::{Keystore, new_key};
 use chancery_engine::run::Actor;
 use chancery_model::refusal::Code::{
-    RE020, RE021, RI001, RI003, RI008, RS004, RS006, RS012, RS013, RS015, RS018, RS026,
+    RE020, RE021, RI001, RI003, RI008, RS004, RS006, RS012, RS013, RS015, RS018, RS026, RS027,
 };
 use chancery_store::governance::{Issue, IssueAnswer, IssueFilter, IssueReport};
 use chancery_store::{Role, Store};
@@ -244,7 +244,8 @@ async fn a_person_answers_a_finding() {
     assert_eq!((counted.state.as_str(), counted.occurrence_count), ("acknowledged", 2));
 
     let before = db.fingerprint().await;
-    assert_eq!(codes(store.fn_issue_resolve(&answer(id, "  ", "k3")).await), [RS006]);
+    let blank = store.fn_issue_resolve(&answer(id, "  ", "k3")).await;
+    assert_eq!(codes(blank), [RS006, RS027], "no reason, and no evidence in it");
     assert_eq!(codes(store.fn_issue_resolve(&answer(Uuid::nil(), "gone", "k3")).await), [RE020]);
     let other =
         IssueAnswer { principal: "chancery", actor_class: "reviewer", ..answer(id, "gone", "k3") };

@@ -111,19 +111,21 @@ async fn without_a_word(world: &World, run: &Run, gate: &str, authority: &Author
     let body = block(&authority.said);
     let evidence =
         |path: &str| json!({ "approval_id": authority.approval_id, "approval_kb_id": path });
-    let path = run.path(&format!("{}-other", gate.to_lowercase()));
+    let path = run.path(&format!("{}-other-approval", gate.to_lowercase()));
+    // Below a run the sovereign writes approvals alone.
+    let note = format!("notes/{}", gate.to_lowercase().replace('_', "-"));
     assert_eq!(
         refusal(execute(&evidence(&path)).await),
         differs("document", json!("approval"), json!(path)),
         "there is none"
     );
-    kb::put(&cutter.review, sara, &path, "note", body.as_bytes(), None).await.expect("written");
-    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &path, None, gate)
+    kb::put(&cutter.review, sara, &note, "note", body.as_bytes(), None).await.expect("written");
+    kb::sign(&cutter.review, cutter.actor("sara"), "sovereign", &note, None, gate)
         .await
         .expect("signed");
     assert_eq!(
-        refusal(execute(&evidence(&path)).await),
-        differs("document", json!("approval"), json!(path)),
+        refusal(execute(&evidence(&note)).await),
+        differs("document", json!("approval"), json!(note)),
         "a note"
     );
     kb::put(&cutter.review, sara, &path, "approval", b"I approve.", None).await.expect("written");

@@ -199,7 +199,11 @@ async fn a_missing_argument_is_refused_by_code() {
     let worker = ["'hall:1'", "'hall'"].map(str::to_owned);
     let claim = ["'noop'", "5"].map(str::to_owned);
     let why = |id: &str| vec![text(id), text("why")];
-    let seal = format!("array[decode('{}', 'hex')]", "01".repeat(64));
+    let proposed = Uuid::now_v7();
+    let proposal = yard.proposal(proposed, &[letters[2].parse().expect("an id")], 0);
+    let signed = proposal.signatures.expect("signed").concat();
+    let signed: String = signed.iter().map(|byte| format!("{byte:02x}")).collect();
+    let seal = format!("array[decode('{signed}', 'hex')]");
     let calls: Vec<(&str, Vec<String>)> = vec![
         (
             "queue.fn_job_enqueue",
@@ -231,9 +235,9 @@ async fn a_missing_argument_is_refused_by_code() {
         (
             "queue.fn_dlq_replay_propose",
             vec![
-                text(&Uuid::now_v7().to_string()),
+                text(&proposed.to_string()),
                 list(&letters[2], "uuid"),
-                text("why"),
+                text(&proposal.reason),
                 "0".to_owned(),
                 text("pic_human"),
                 text("petra"),

@@ -31,17 +31,18 @@ fn stopped_run(scene: &Scene, document: &str) -> String {
 }
 
 fn failed_run(scene: &Scene, document: &str) -> String {
-    scene.behind(
-        "config.dot_config",
-        "update config.dot_config set value = '1' where key = 'orchestrator.max_candidates_per_doc'",
-    );
-    let said = scene.orchestrate(&["start", document, "--as", "executor"]).ends_with(3);
-    stopped(&said, "STOP_INVARIANT");
-    scene.behind(
-        "config.dot_config",
-        "update config.dot_config set value = '500' where key = 'orchestrator.max_candidates_per_doc'",
-    );
-    scene.one(&format!("select run_name from orchestrator.run where document_id = '{document}'"))
+    // The limit was lowered after the run began: what is known before is refused before.
+    let run = scene.held(document, "marked");
+    let limit = |n: u32| {
+        let set = format!(
+            "update config.dot_config set value = '{n}' where key = 'orchestrator.max_candidates_per_doc'"
+        );
+        scene.behind("config.dot_config", &set);
+    };
+    limit(1);
+    stopped(&scene.resume(&run, None).ends_with(3), "STOP_INVARIANT");
+    limit(500);
+    run
 }
 
 /// A verification that failed took the cut back already.
@@ -151,10 +152,10 @@ fn what_was_enacted_is_not_taken_back() {
     void(&scene, &run, "withdrawn").ends_with(0);
     let enacted = "select count(*) from iu.information_unit where lifecycle_status = 'enacted' and deleted_at is null";
     assert_eq!(scene.one(enacted), "3");
-    // Its addresses are taken: another run of the same text does not get far.
+    // Its addresses are taken: another run of the same text is not begun.
     let said = scene.orchestrate(&["start", "policy", "--as", "executor"]).ends_with(3);
-    stopped(&said, "STOP_INVARIANT");
-    assert!(said.stderr.contains("addresses_free"), "{said:?}");
+    stopped(&said, "STOP_REFUSED");
+    assert!(said.stderr.contains("RO013") && said.stderr.contains("addresses_free"), "{said:?}");
     assert_eq!(scene.one(enacted), "3");
 
     // A run that is closed out is over.

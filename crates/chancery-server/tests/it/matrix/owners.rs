@@ -140,6 +140,7 @@ impl Pair {
             .unwrap_or_else(|| panic!("{route}: {said:?}"))
         {
             Value::Array(taken) => taken.len() as u64,
+            Value::Bool(taken) => u64::from(*taken),
             taken => taken.as_u64().unwrap_or_else(|| panic!("{route}: {said:?}")),
         };
         // A turn may renew the hint where a lane begins, which is nobody's.

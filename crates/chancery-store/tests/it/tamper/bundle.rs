@@ -2,7 +2,8 @@
 
 use chancery_engine::audit::{self, Pins, Report};
 use chancery_model::canonical;
-use chancery_testkit::slice;
+use chancery_testkit::keys as testkeys;
+use chancery_testkit::{keys as testkeys, slice};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::Value;
@@ -52,9 +53,11 @@ async fn keys_can_be_pinned(file: &[u8]) {
     assert!(report.ok() && report.keys.iter().all(|key| key.pinned), "{report:?}");
     let names: Vec<&str> = keys.iter().map(|key| key.principal.as_str()).collect();
     assert_eq!(names, ["edith", "mara", "rita", "vera"], "who signed the request");
+    let another: String =
+        testkeys::public_key("another").iter().map(|byte| format!("{byte:02x}")).collect();
     for key in &keys {
         let mut pins = Pins::default();
-        pins.add(&key.principal, &"ab".repeat(32)).expect("a key");
+        pins.add(&key.principal, &another).expect("a key");
         let report = audit::verify_bundle(file, pins).await.expect("a report");
         assert!(
             report
