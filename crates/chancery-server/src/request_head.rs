@@ -49,8 +49,9 @@ pub(crate) async fn check(State(host): State<Host>, request: Request, next: Next
 
 impl HeadBytes {
     pub(crate) fn of<B>(request: &axum::http::Request<B>) -> Self {
+        // With the empty line at its end.
         let line =
-            request.method().as_str().len() + uri_bytes(request.uri()) + " HTTP/1.1\r\n ".len();
+            request.method().as_str().len() + uri_bytes(request.uri()) + " HTTP/1.1\r\n \r\n".len();
         let header = |(name, value): (&HeaderName, &HeaderValue)| {
             name.as_str().len() + value.len() + ": \r\n".len()
         };

@@ -208,10 +208,12 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
     assert_eq!(
         empty,
         [
+            "audit.drift_acknowledgement",
             "birth.break_glass",
             "birth.family_log",
             "event.event_pending",
             "event.event_validation_audit",
+            "governance.clock_mark",
             "iu.unit_edit_draft",
             "queue.dlq_replay_request",
             "queue.heartbeat_class"

@@ -316,7 +316,7 @@ async fn look(connection: &mut PgConnection) -> Result<Found, Error> {
     )
     .await?;
     let rows = rows.map(|rows| rows.into_iter().map(RuleRow::from).collect());
-    let acknowledged: Option<Vec<(String, String, String, String, String)>> = answer(
+    let acknowledged: Option<Vec<AcknowledgementTuple>> = answer(
         &mut transaction,
         sqlx::query_as(
             r#"select object, found, acknowledged_by, reason, to_char(expires_at, 'YYYY-MM-DD"T"HH24:MI:SS"Z"') from audit.v_drift_acknowledgement where holds
@@ -334,6 +334,9 @@ async fn look(connection: &mut PgConnection) -> Result<Found, Error> {
     transaction.commit().await?;
     Ok(Found { catalogue, generated, generators, rows, acknowledged })
 }
+
+/// Object, what was found there, by whom it is answered for, why, and until when.
+type AcknowledgementTuple = (String, String, String, String, String);
 
 /// What a function of ours says; nothing when it is gone, closed, or fails: that is for the catalogue to name.
 async fn answer<'q, T>(

@@ -2,7 +2,6 @@
 
 use chancery_engine::audit::{self, Pins, Report};
 use chancery_model::canonical;
-use chancery_testkit::keys as testkeys;
 use chancery_testkit::{keys as testkeys, slice};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
