@@ -150,7 +150,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA003', 'approval_for_another', 'The approval is about something else.', 'An approval is good for exactly its kind and subject; ask for a new one.'),
   ('RA004', 'own_request', 'Nobody votes on a request of their own.', 'Let somebody else vote.'),
   ('RA005', 'approval_decided', 'The request takes no more votes.', 'It is approved, rejected, expired or used; ask for a new one if need be.'),
-  ('RA006', 'approval_not_given', 'The approval does not stand.', 'The facts say where it stands and what its quorum still lacks; a vote whose key was revoked is cast again with a new key.'),
+  ('RA006', 'approval_not_given', 'The approval does not stand.', 'See `state` and `missing` above for what its quorum still lacks; a vote whose key was revoked has to be cast again with a new key.'),
   ('RA008', 'approval_id_taken', 'This id stands for another request.', 'Use a new id for a new request.'),
   ('RA009', 'vote_malformed', 'The vote is not acceptable.', 'Votes: approve, reject, abstain. A vote id is used once.'),
   ('RA010', 'agents_do_not_vote', 'Agents do not vote.', 'Ask for the approval and let a person decide it.'),
@@ -163,7 +163,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RO004', 'approval_differs', 'The approval is not for exactly this gate of this run.', 'The facts name the field; approve again with `cutter orchestrate approve --run-id RUN`.'),
   ('RO005', 'gate_not_next', 'The run does not stand before this gate.', 'See `cutter orchestrate status --run-id RUN`.'),
   ('RO006', 'orchestrated_document_unknown', 'There is no such document.', 'Add it first: `chancery doc add FILE --id DOC --prefix PREFIX`.'),
-  ('RO007', 'document_has_a_run', 'The document has a run that is not over.', 'The facts say what leads on: go on with that run, or let the sovereign void it.'),
+  ('RO007', 'document_has_a_run', 'The document has a run that is not over.', 'See `way` above: go on with that run, or let the sovereign void it.'),
   ('RO008', 'document_is_enacted', 'This version of the document was enacted by an earlier run.', 'Nothing is left to do; a new version is added with `chancery doc add`.'),
   ('RO009', 'run_name_malformed', 'The name of the run is not its time and its id.', 'Leave --run-id out: `cutter orchestrate start` makes one.'),
   ('RO010', 'driven_by_a_run', 'A run of the orchestrator drives this request.', 'Go on with the run: `cutter orchestrate status --run-id RUN`.'),
@@ -197,5 +197,5 @@ insert into config.refusal (code, problem, title, hint) values
   ('RW026', 'workflow_change_malformed', 'A change needs an id, a title, and the digest of its definition.', 'Use `chancery workflow propose FILE`, which gives all three.'),
   ('RW027', 'note_malformed', 'A checkpoint or comment is not acceptable.', 'The facts say what is expected.'),
   ('RW028', 'hidden_steps_missing', 'The definition leaves out steps that its writer may not see.', 'Let somebody write the change who sees the whole workflow; the facts say how many steps are missing.'),
-  ('RW029', 'run_stays_completed', 'The step was not opened again: its run is completed, and the version of the machine that it was started with has no way back to work.', 'Start a new run. Runs that are started now can be opened again; the facts name the version.')
+  ('RW029', 'run_stays_completed', 'The step was not opened again: its run is completed, and the version of the machine that it was started with has no way back to work.', 'Start a new run: runs that are started now can be opened again.')
 on conflict (code) do update set problem = excluded.problem, title = excluded.title, hint = excluded.hint;

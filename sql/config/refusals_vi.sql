@@ -155,7 +155,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RA003', 'Phê duyệt này về điều khác.', 'Phê duyệt chỉ đúng cho loại và đối tượng của nó; hãy xin cái mới.'),
   ('RA004', 'Không ai bỏ phiếu cho yêu cầu của chính mình.', 'Để người khác bỏ phiếu.'),
   ('RA005', 'Yêu cầu không nhận phiếu nữa.', 'Nó đã được duyệt, bị từ chối, hết hạn hoặc đã dùng; xin cái mới nếu cần.'),
-  ('RA006', 'Phê duyệt chưa có hiệu lực.', 'Dữ kiện nói nó đang ở đâu và còn thiếu những phiếu nào; phiếu có khóa đã bị thu hồi phải được bỏ lại bằng khóa mới.'),
+  ('RA006', 'Phê duyệt chưa có hiệu lực.', 'Xem `state` và `missing` ở trên để biết còn thiếu phiếu nào; phiếu có khóa đã bị thu hồi phải được bỏ lại bằng khóa mới.'),
   ('RA008', 'Mã này thuộc yêu cầu khác.', 'Yêu cầu mới dùng mã mới.'),
   ('RA009', 'Phiếu không chấp nhận được.', 'Phiếu: approve, reject, abstain. Mã phiếu chỉ dùng một lần.'),
   ('RA010', 'Tác tử không bỏ phiếu.', 'Xin phê duyệt và để một người quyết định.'),
@@ -168,7 +168,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RO004', 'Phê duyệt không đúng cho cổng này của lượt chạy này.', 'Dữ kiện nêu trường; phê duyệt lại bằng `cutter orchestrate approve --run-id RUN`.'),
   ('RO005', 'Lượt chạy không đứng trước cổng này.', 'Xem `cutter orchestrate status --run-id RUN`.'),
   ('RO006', 'Không có tài liệu này.', 'Thêm trước: `chancery doc add FILE --id DOC --prefix PREFIX`.'),
-  ('RO007', 'Tài liệu có một lượt chạy chưa xong.', 'Dữ kiện nói bước tiếp theo: tiếp tục lượt chạy đó, hoặc để người có quyền tối cao hủy.'),
+  ('RO007', 'Tài liệu có một lượt chạy chưa xong.', 'Xem `way` ở trên: tiếp tục lượt chạy đó, hoặc để người có quyền tối cao hủy.'),
   ('RO008', 'Phiên bản này của tài liệu đã được một lượt trước ban hành.', 'Không còn gì để làm; phiên bản mới được thêm bằng `chancery doc add`.'),
   ('RO009', 'Tên lượt chạy không phải thời gian và mã của nó.', 'Bỏ --run-id: `cutter orchestrate start` tự tạo.'),
   ('RO010', 'Một lượt điều phối đang lái yêu cầu này.', 'Tiếp tục lượt đó: `cutter orchestrate status --run-id RUN`.'),
@@ -202,6 +202,6 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RW026', 'Một đề xuất cần mã, tiêu đề và mã băm của định nghĩa.', 'Dùng `chancery workflow propose FILE`, lệnh này cho cả ba.'),
   ('RW027', 'Mốc hoặc ghi chú không chấp nhận được.', 'Dữ kiện nói điều cần có.'),
   ('RW028', 'Định nghĩa bỏ sót những bước mà người viết không được xem.', 'Để người thấy toàn bộ quy trình viết đề xuất; dữ kiện nói thiếu bao nhiêu bước.'),
-  ('RW029', 'Bước không được mở lại: lượt chạy của nó đã hoàn thành, và phiên bản máy trạng thái mà lượt chạy bắt đầu cùng không có đường quay lại.', 'Chạy một lượt mới. Những lượt bắt đầu từ nay mở lại được; dữ kiện nêu phiên bản.')
+  ('RW029', 'Bước không được mở lại: lượt chạy của nó đã hoàn thành, và phiên bản máy trạng thái mà lượt chạy bắt đầu cùng không có đường quay lại.', 'Chạy một lượt mới: những lượt bắt đầu từ nay mở lại được.')
   ) v (code, title, hint), lateral (values ('.title', v.title), ('.hint', v.hint)) w (what, text)
 on conflict (message_key, locale) do update set text = excluded.text where config.message.text <> excluded.text;

@@ -420,7 +420,7 @@ async fn stop(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
     let root = context.config.runs_dir();
     if is_rehearsal(&root, args.named.run_id) {
         let state = engine::stop_rehearsal(&root, args.named.run_id, &args.reason)?;
-        return told_halted(context, &root, args, state);
+        return print_halted(context, &root, args, state);
     }
     let desk = Desk::open(context, Duty::Abandon).await?;
     let run = find(&desk.store, args.named.run_id).await?;
@@ -436,7 +436,7 @@ async fn void(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
     let root = context.config.runs_dir();
     if is_rehearsal(&root, args.named.run_id) {
         let state = engine::void_rehearsal(&root, args.named.run_id, &args.reason)?;
-        return told_halted(context, &root, args, state);
+        return print_halted(context, &root, args, state);
     }
     let desk = Desk::open(context, Duty::Review).await?;
     let run = find(&desk.store, args.named.run_id).await?;
@@ -447,7 +447,7 @@ async fn void(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
 }
 
 /// A rehearsal is files of whoever began it, so that no signature is asked for.
-fn told_halted(
+fn print_halted(
     context: &mut Context,
     root: &Path,
     args: &Reasoned,

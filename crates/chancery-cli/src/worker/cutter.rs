@@ -100,7 +100,7 @@ impl Cutter {
                 }
                 _ => return Ok(waits_at(&run.run_name)),
             },
-            // Between two gates, or what was asked has expired: the run asks anew.
+            // Between two gates, or what was asked has expired: the run asks again.
             Err(stop) if stop.code == "STOP_NOTHING_ASKED" => None,
             Err(stop) => return Err(Trouble::unavailable(stop.to_string())),
         };

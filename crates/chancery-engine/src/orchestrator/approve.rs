@@ -69,7 +69,7 @@ pub async fn asked(store: &Store, run: &RunRow) -> Result<(Asked, Question), Sto
                     "what run {} asked for {gate} expired at {}",
                     run.run_name, expired.expires_at
                 ),
-                format!("let it ask anew: `cutter orchestrate resume --run-id {}`", run.run_name),
+                format!("let it ask again: `cutter orchestrate resume --run-id {}`", run.run_name),
             ),
         });
     };

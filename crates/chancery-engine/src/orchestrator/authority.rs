@@ -187,7 +187,7 @@ pub(super) async fn check(store: &Store, question: &Question, path: &str) -> Res
         .collect();
     if let Some(expired) = expired(store, question, &said).await? {
         return Err(refused(format!(
-            "the approval {} expired at {} before it was used, and the run asks anew",
+            "the approval {} expired at {} before it was used, and the run asks again",
             expired.approval_id, expired.expires_at
         )));
     }
