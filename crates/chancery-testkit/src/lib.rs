@@ -16,4 +16,4 @@ pub use cluster::TestCluster;
 pub use database::TestDb;
 pub use hand::Held;
 pub use machines::{as_custom, repo_path, shipped};
-pub use waiting::until;
+pub use waiting::{pause, pause_thread, until, until_found};

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use chancery_testkit::slice;
+use chancery_testkit::{pause_thread, slice};
 
 use crate::crash::Random;
 use crate::place::{Place, run_it};
@@ -204,6 +204,7 @@ impl<'a> Crew<'a> {
             let deadline = Instant::now() + Duration::from_secs(60);
             while self.place.superuser(&at_work).trim() != "t" {
                 assert!(Instant::now() < deadline, "{} never came to work", member.name);
+                pause_thread();
             }
         }
         for member in self.workers.drain(..) {

@@ -183,7 +183,8 @@ fn wait(child: &mut Child, moment: Duration) -> bool {
         if child.try_wait().expect("a child").is_some() {
             return true;
         }
-        std::thread::yield_now();
+        // The instants that are drawn are milliseconds apart; waiting for one must not keep a core busy.
+        std::thread::sleep(Duration::from_micros(200));
     }
     false
 }

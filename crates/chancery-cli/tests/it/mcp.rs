@@ -2,8 +2,9 @@
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use chancery_testkit::until_found;
 use serde_json::{Value, json};
 
 use crate::place::{Place, run_it};
@@ -161,14 +162,8 @@ impl Drop for Host {
 
 /// Asks until the answer is there. The host brings it about.
 #[track_caller]
-fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let began = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "never: {what}");
-    }
+fn until<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    until_found(what, Duration::from_secs(60), look).0
 }
 
 /// What decisions and those who make them left behind; the host's loops keep books of their own meanwhile. One of those is a run's colour:

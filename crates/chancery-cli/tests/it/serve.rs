@@ -5,6 +5,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use chancery_testkit::until_found;
 use serde_json::{Value, json};
 
 use crate::place::{Place, run_it};
@@ -98,12 +99,7 @@ pub(crate) fn read(answer: ureq::http::Response<ureq::Body>) -> (u16, Value) {
 
 /// Asks until the answer is yes; how long it took.
 pub(crate) fn until(what: &str, mut ask: impl FnMut() -> bool) -> Duration {
-    let began = Instant::now();
-    while !ask() {
-        assert!(began.elapsed() < Duration::from_secs(30), "gave up waiting until {what}");
-        std::thread::yield_now();
-    }
-    began.elapsed()
+    until_found(what, Duration::from_secs(30), || ask().then_some(())).1
 }
 
 const LOOPS: usize = 12;

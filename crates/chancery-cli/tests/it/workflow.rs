@@ -3,8 +3,9 @@
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use chancery_testkit::until_found;
 use serde_json::{Value, json};
 
 use crate::place::{Place, run_it};
@@ -101,14 +102,9 @@ impl Scene {
 
     /// Looks until a step is in a state. The host drives it there.
     fn until(&self, run: &str, key: &str, state: &str) {
-        let began = Instant::now();
-        loop {
-            let now = self.step(run, key);
-            if now["state_code"] == state {
-                return;
-            }
-            assert!(began.elapsed() < Duration::from_secs(60), "{key} is never {state}: {now}");
-        }
+        until_found(&format!("{key} is {state}"), Duration::from_secs(60), || {
+            (self.step(run, key)["state_code"] == state).then_some(())
+        });
     }
 }
 
@@ -244,14 +240,8 @@ fn a_contract_goes_from_a_proposal_to_the_end_of_its_run() {
     place.done(&["step", "complete", &run, "sign", "--as", "carol"]);
     scene.until(&run, "file", "completed");
 
-    let began = Instant::now();
-    let status = loop {
-        let status = scene.status(&run);
-        if status["state_code"] == "completed" {
-            break status;
-        }
-        assert!(began.elapsed() < Duration::from_secs(60), "{status}");
-    };
+    let completed = || Some(scene.status(&run)).filter(|now| now["state_code"] == "completed");
+    let (status, _) = until_found("the run is completed", Duration::from_secs(60), completed);
     assert_eq!((&status["completed_count"], &status["mandatory_count"]), (&json!(4), &json!(4)));
     assert_eq!(
         (&status["skipped_count"], &status["optional_excluded_count"]),

@@ -88,7 +88,6 @@ async fn a_trace_goes_from_the_caller_to_the_run_and_to_the_collector() {
 
     drop(exporter);
     until("the collector has them", async || {
-        tokio::task::yield_now().await;
         let spans = |batch: &(String, Value)| {
             batch.1["resourceSpans"][0]["scopeSpans"][0]["spans"].as_array().map_or(0, Vec::len)
         };

@@ -1,7 +1,7 @@
 //! A release is there or it is not: migrations, rules and the stamp are one transaction, repeatable, and never half done.
 
 use chancery_store::{Error, LOGINS, Release, Role};
-use chancery_testkit::TestDb;
+use chancery_testkit::{TestDb, slice};
 use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
@@ -192,7 +192,7 @@ async fn a_newer_schema_is_refused() {
     assert_same(&objects, &catalogue(&db).await, "left alone");
 }
 
-/// SEC-3: an edited migration is refused: what was released is never edited.
+/// SEC-3: an edited migration is refused: what was released is never edited. A run edits a fifth of them.
 #[tokio::test]
 async fn an_edited_migration_is_refused() {
     let db = TestDb::new().await;
@@ -203,7 +203,10 @@ async fn an_edited_migration_is_refused() {
             .expect("migrations");
     assert!(names.len() >= 5);
     let (rows, objects) = (db.fingerprint().await, catalogue(&db).await);
-    for (version, name) in names {
+    let all = slice::asked("CHANCERY_TEST_WAYS").is_some_and(|ways| ways == "all");
+    let (share, first) = if all { (1, 0) } else { (5, slice::seed(0) % 5) };
+    let first = usize::try_from(first).expect("a small number");
+    for (version, name) in names.into_iter().skip(first).step_by(share) {
         let mut admin = db.superuser().await;
         let edit = "update internal.migration set sha256 = reverse(sha256) where version = $1";
         sqlx::query(edit).bind(version).execute(&mut admin).await.expect("the superuser may");

@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chancery_engine::orchestrator::RunId;
 use chancery_engine::orchestrator::backup::check;
+use chancery_testkit::until_found;
 
 use super::scene::Scene;
 use crate::place::run_it;
@@ -114,11 +115,7 @@ fn signal(which: &str, pid: i32) {
 
 /// Waits for something that is to be so soon.
 fn gone(is_so: impl Fn() -> bool, otherwise: &str) {
-    let begun = Instant::now();
-    while !is_so() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "{otherwise}");
-        std::thread::yield_now();
-    }
+    until_found(otherwise, Duration::from_secs(20), || is_so().then_some(()));
 }
 
 /// Nothing in the making is left in the run's folder.

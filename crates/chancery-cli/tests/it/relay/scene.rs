@@ -25,7 +25,7 @@ pub(super) async fn until(what: &str, mut ask: impl AsyncFnMut() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(120);
     while !ask().await {
         assert!(Instant::now() < deadline, "gave up waiting until {what}");
-        tokio::task::yield_now().await;
+        chancery_testkit::pause().await;
     }
 }
 
