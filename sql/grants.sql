@@ -34,11 +34,11 @@ grant execute on function internal.folded(text), internal.spaced(text), internal
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
-grant select on config.partitioned_table, config.theme, config.palette to chancery_definer;
+grant select on config.partitioned_table, config.theme, config.palette, config.colour, config.silhouette to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
-grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
+grant select on identity.permission, identity.class_permission, identity.permission_source, identity.decoy to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
 grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
@@ -186,7 +186,7 @@ grant execute on function event.fn_consumer_register(text, text, text, text, tex
   to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
 grant execute on function
-  fsm.fn_machine_apply(jsonb, text, text, boolean),
+  fsm.fn_machine_apply(jsonb, text, text, boolean, boolean),
   fsm.fn_guard_register(text, text, text[], text),
   event.fn_event_type_register(jsonb),
   identity.fn_principal_add(text, text, text[], text),

@@ -27,6 +27,8 @@ insert into config.refusal (code, problem, title, hint) values
   ('RS025', 'isolation_unfit', 'A move that reads other rows needs READ COMMITTED.', 'Begin the transaction at READ COMMITTED, the default: an older snapshot cannot see what the locks hold.'),
   ('RS026', 'moved_by_its_room', 'Runs of this kind can only be moved by their own commands.', 'Use the commands of that kind: `chancery cutter`, `workflow`, `step`, `queue`, `birth` or `governance`; `chancery help` lists them.'),
   ('RS027', 'shape_refused', 'What was given does not have the shape that the machine declares.', 'The facts name each place; see `chancery machine show NAME`.'),
+  ('RS028', 'machine_older_than_active', 'This version is older than the active one.', 'Nothing changed. To make it active again: `chancery machine apply FILE --older`; to store it only: `--no-activate`.'),
+  ('RS029', 'colour_incomplete', 'A colour needs a shape, and a fill, a text and a border in every theme.', 'Write the missing rows named above (config.palette, config.colour) in the same transaction.'),
   ('RB001', 'permit_missing', 'Nothing may be born here without a permit.', 'Use `dot-birth-admit --collection NAME --code CODE --commit`, or reserve a permit first.'),
   ('RB002', 'family_unknown', 'No table is under admission by this name.', '`chancery birth status` lists them; `chancery birth protect TABLE --code COLUMN` adds one.'),
   ('RB003', 'code_unfit', 'The code is missing or breaks the rule of its family.', 'The facts say why and what the rule is.'),

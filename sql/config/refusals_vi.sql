@@ -32,6 +32,8 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RS025', 'Lần chuyển đọc dòng khác cần READ COMMITTED.', 'Mở giao dịch ở READ COMMITTED, mức mặc định: ảnh chụp cũ không thấy được điều mà khóa giữ.'),
   ('RS026', 'Lượt chạy loại này chỉ chuyển được bằng lệnh riêng của nó.', 'Dùng lệnh của loại đó: `chancery cutter`, `workflow`, `step`, `queue`, `birth` hoặc `governance`; `chancery help` liệt kê các lệnh.'),
   ('RS027', 'Nội dung đưa vào không đúng dạng mà máy trạng thái khai báo.', 'Dữ kiện nêu từng chỗ; xem `chancery machine show NAME`.'),
+  ('RS028', 'Phiên bản này cũ hơn phiên bản đang hoạt động.', 'Chưa có gì thay đổi. Để kích hoạt lại: `chancery machine apply FILE --older`; để chỉ lưu: `--no-activate`.'),
+  ('RS029', 'Một màu cần có hình dạng, và màu nền, màu chữ, màu viền trong mọi giao diện.', 'Ghi các dòng còn thiếu nêu ở trên (config.palette, config.colour) trong cùng giao dịch.'),
   ('RB001', 'Không có giấy phép thì không gì được sinh ra ở đây.', 'Dùng `dot-birth-admit --collection NAME --code CODE --commit`, hoặc giữ giấy phép trước.'),
   ('RB002', 'Không có bảng nào tên này được kiểm soát khai sinh.', '`chancery birth status` liệt kê chúng; `chancery birth protect TABLE --code COLUMN` thêm một bảng.'),
   ('RB003', 'Thiếu mã, hoặc mã trái quy tắc của họ.', 'Dữ kiện nói vì sao và quy tắc là gì.'),

@@ -58,6 +58,8 @@ codes! {
     RS025 "isolation_unfit"
     RS026 "moved_by_its_room"
     RS027 "shape_refused"
+    RS028 "machine_older_than_active"
+    RS029 "colour_incomplete"
     RB001 "permit_missing"
     RB002 "family_unknown"
     RB003 "code_unfit"

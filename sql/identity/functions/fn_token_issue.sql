@@ -24,7 +24,7 @@ begin
   end if;
   select array_agg(s order by s) into v_wrong from unnest(p_scopes) s
    where s is null or not exists (
-     select from identity.class_permission c where c.permission = s and c.actor_class = any (v_principal.actor_classes));
+     select from identity.v_class_permission c where c.permission = s and c.actor_class = any (v_principal.actor_classes));
   if p_by_token is not null then
     select t.scopes, t.expires_at, t.principal = p_principal as own into v_by from identity.api_token t where t.token_id = p_by_token;
     select array_agg(s order by s) into v_wrong from unnest(p_scopes) s

@@ -92,6 +92,7 @@ pub(crate) const RULES: &[&str] = &[
     "config.dot_config",
     "config.message",
     "config.palette",
+    "config.silhouette",
     "config.partitioned_table",
     "config.refusal",
     "config.theme",
@@ -122,6 +123,7 @@ pub(crate) const RULES: &[&str] = &[
     "identity.login_actor_class",
     "identity.oidc_link",
     "identity.permission",
+    "identity.permission_source",
     "identity.principal",
     "identity.session",
     "identity.sign_in_attempt", // what was wrong a while ago is forgotten
