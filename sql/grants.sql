@@ -243,7 +243,7 @@ grant execute on function queue.fn_heartbeat_tick(text, text, boolean, jsonb, te
 grant execute on function queue.fn_worker_heartbeat(text, text, boolean, boolean, jsonb, text) to chancery_app;
 grant execute on function
   governance.fn_issue_acknowledge(uuid, text, text, text, text, uuid, bytea), governance.fn_issue_resolve(uuid, text, text, text, text, uuid, bytea),
-  queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text),
+  queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text), queue.fn_freeze_actions(text),
   queue.fn_heartbeat_register_passive(text, text, text, timestamptz, jsonb, text),
   event.fn_event_lag_record(text), event.fn_event_pending_retry(integer, text)
   to chancery_app;

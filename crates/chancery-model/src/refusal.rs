@@ -119,6 +119,7 @@ codes! {
     RE047 "summary_unresolved"
     RE048 "summary_confidence_missing"
     RE049 "summary_unknown"
+    RE050 "worker_class_unknown"
     RI001 "principal_unknown"
     RI002 "principal_inactive"
     RI003 "actor_class_not_held"

@@ -57,7 +57,7 @@ fn people_and_programs_are_let_in_and_out() {
     // Tokens.
     let new = ["token", "new", "scanner", "--label", "nightly", "--scope", "self.read"];
     place.refused("RI048", &[&new[..], &["--scope", "birth.revoke"]].concat());
-    place.refused("RI048", &[&new[..], &["--for", "400d"]].concat());
+    place.refused("RI048", &[&new[..], &["--expires", "400d"]].concat());
     let made = place.json(&new);
     let secret = made["secret"].as_str().expect("a token").to_owned();
     let listed = place.done(&["token", "list", "scanner"]);

@@ -14,6 +14,7 @@ mod oidc;
 mod pages;
 mod person;
 mod probes;
+mod rights;
 mod routes_a;
 mod routes_a_client;
 mod routes_a_decisions;

@@ -490,13 +490,14 @@ async fn no_login_reads_what_credentials_are_recognised_by() {
     }
 }
 
-/// SEC-2: every permission has classes, and every class may see who it is. What RI040 says names who could.
+/// SEC-2: every permission has classes, or follows from machines, and every class may see who it is. What RI040 says names who could.
 #[tokio::test]
 async fn every_permission_is_somebodys() {
     let house = House::new().await;
-    let nobodys = "identity.permission p where not exists (select from identity.class_permission c where c.permission = p.permission)";
+    let nobodys = "identity.permission p where not exists (select from identity.v_class_permission c where c.permission = p.permission and c.actor_class is not null)
+                     and not exists (select from identity.permission_source s where s.permission = p.permission)";
     assert_eq!(house.db.count(nobodys).await, 0);
-    let blind = "identity.actor_class a where not exists (select from identity.class_permission c where c.actor_class = a.code and c.permission = 'self.read')";
+    let blind = "identity.actor_class a where not exists (select from identity.v_class_permission c where c.actor_class = a.code and c.permission = 'self.read')";
     assert_eq!(house.db.count(blind).await, 0);
     let may = |who: &str, what: &str| {
         format!("do $$ begin perform identity.require_permission('{who}', '{what}'); end $$")
