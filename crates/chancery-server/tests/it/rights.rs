@@ -210,8 +210,9 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
     scene.db.definition(&rota).await;
     let planner = Person::new(&scene, "planner", "service", &["executor_worker"]).await;
     let planned = async || {
-        let begun = planner.post(&scene, "/v1/runs", &Uuid::now_v7().to_string(), &json!({ "machine": "rota" }));
-        begun.await.is(201).body["run_id"].as_str().expect("an id").to_owned()
+        let (key, body) = (Uuid::now_v7().to_string(), json!({ "machine": "rota" }));
+        let begun = planner.post(&scene, "/v1/runs", &key, &body).await;
+        begun.is(201).body["run_id"].as_str().expect("an id").to_owned()
     };
     let classes = scene.db.texts("select code from identity.actor_class order by 1").await;
     let targets: BTreeSet<&str> = rota.transitions.iter().map(|row| row.to.as_str()).collect();
