@@ -7,6 +7,7 @@ create table identity.permission_source (
 );
 comment on table identity.permission_source is
   'Permissions that follow from machines: a class holds one while a machine of the scope has a transition for it by one of the calls; by any where none is named.';
+insert into identity.permission (permission, description) values ('queue.enqueue', 'put jobs into the queue');
 insert into identity.permission_source (permission, scope, trigger_refs) values
   ('run.move', 'custom', '{}'),
   -- Whoever moves runs sees them.
@@ -19,7 +20,8 @@ insert into identity.permission_source (permission, scope, trigger_refs) values
   ('orchestrator.stop', 'orchestrator_run', '{orchestrate_stop}'),
   ('birth.request', 'birth_permit', '{permit_request}'),
   ('birth.revoke', 'birth_permit', '{permit_revoke}'),
-  ('queue.work', 'job', '{job_enqueue,job_claim,job_extend,job_release,job_ack}'),
+  ('queue.enqueue', 'job', '{job_enqueue}'),
+  ('queue.work', 'job', '{job_claim,job_extend,job_release,job_ack}'),
   ('queue.replay', 'job', '{job_cancel,job_dismiss}'),
   ('queue.replay', 'dlq_replay', '{dlq_replay_propose,dlq_replay_withdraw}'),
   ('problems.settle', 'finding', '{issue_acknowledge,issue_resolve}');
@@ -27,7 +29,8 @@ insert into audit.rule_table (table_name, key_columns, by_hand) values ('identit
 comment on table identity.class_permission is
   'Permissions that no machine gives: to read, to vote, to write documents. Those that machines give follow from identity.permission_source.';
 
-update identity.permission set description = 'put jobs into the queue, take them and report on them' where permission = 'queue.work';
+-- Who works could put jobs into the queue as well until now: tokens keep what they have.
+update identity.api_token set scopes = scopes || '{queue.enqueue}'::text[] where 'queue.work' = any (scopes) and revoked_at is null;
 -- What was kept beside the machines. A sovereign answers what steps wait for and comments on them, but moves none.
 delete from identity.class_permission c
  where exists (select from identity.permission_source s where s.permission = c.permission)

@@ -4,6 +4,7 @@ mod access;
 mod bad_input;
 mod clients;
 mod colours;
+mod described;
 mod ear;
 mod feed;
 mod feed_load;

@@ -108,9 +108,16 @@ fn doors() -> Vec<Door> {
         door(
             "queue.work",
             &["job"],
-            &["job_enqueue", "job_claim", "job_extend", "job_release", "job_ack"],
+            &["job_claim", "job_extend", "job_release", "job_ack"],
             "/v1/queue/noop/claim".to_owned(),
             json!({ "worker": "w" }),
+        ),
+        door(
+            "queue.enqueue",
+            &["job"],
+            &["job_enqueue"],
+            "/v1/queue/jobs".to_owned(),
+            json!({ "jobs": [] }),
         ),
         door(
             "queue.replay",

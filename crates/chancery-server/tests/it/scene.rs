@@ -71,7 +71,7 @@ impl Scene {
             token_id: Uuid::now_v7(),
             principal: name,
             label: "works",
-            scopes: &["queue.work".to_owned()],
+            scopes: &["queue.enqueue", "queue.work"].map(str::to_owned),
             seconds: 3600,
             token_sha256: Sha256::digest(token.as_bytes()).into(),
             acted_by: None,

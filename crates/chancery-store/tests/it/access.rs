@@ -1,5 +1,6 @@
 //! SEC-2: who may ask over HTTP. Passwords, sessions, tokens, identities of providers, and keys that people asked for.
 
+use chancery_engine::registry::install_product_machines;
 use chancery_model::refusal::Code::{self, *};
 use chancery_store::access::{Argon2id, Bearer, NewSession, NewToken, Opened};
 use chancery_store::{Error, Role, Store};
@@ -25,6 +26,7 @@ impl House {
     async fn new() -> Self {
         let db = TestDb::new().await;
         let (app, operator) = (db.store(Role::App), db.store(Role::Migrator));
+        install_product_machines(&operator, "test").await.expect("the machines");
         for (name, kind, class) in [
             ("amy", "human", "reviewer"),
             ("bob", "human", "pic_human"),

@@ -201,7 +201,7 @@ impl World {
             name: "the host's token".to_owned(),
             principal: String::new(),
             shows: Shows::Token(self.scene.token.clone()),
-            may: ["queue.read", "queue.work"].map(str::to_owned).into(),
+            may: ["queue.enqueue", "queue.read", "queue.work"].map(str::to_owned).into(),
         });
     }
 
