@@ -37,7 +37,7 @@ delete from identity.class_permission c
    and c.permission <> 'run.read' and (c.actor_class, c.permission) <> ('sovereign', 'work.move');
 
 -- A door gets a parameter: whether a version older than the active one may become active.
-drop function fsm.fn_machine_apply(jsonb, text, text, boolean);
+drop function if exists fsm.fn_machine_apply(jsonb, text, text, boolean);
 
 -- The silhouettes that pages draw, and the one that stands for a colour where colours are not seen.
 create table config.silhouette (
