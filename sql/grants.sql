@@ -39,6 +39,7 @@ grant select on identity.actor_class, identity.login_actor_class to chancery_def
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
 grant select on identity.permission, identity.class_permission, identity.permission_source, identity.decoy to chancery_definer;
+grant select, insert, delete on identity.machine_permission to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
 grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
@@ -169,7 +170,7 @@ grant execute on function audit.fn_drift_acknowledge(text, text, integer, text, 
 grant execute on function audit.rule_key(jsonb, text[]), internal.take_turn(text) to chancery_owner;
 grant select on audit.v_drift_acknowledgement, audit.v_rule_change to chancery_app, chancery_migrator, auditor_ro;
 grant select on audit.v_drift_acknowledgement to chancery_owner;
-grant execute on function audit.note_rule(), audit.begin_rule_history() to chancery_owner;
+grant execute on function audit.note_rule(), audit.begin_rule_history(), internal.assert_colours() to chancery_owner;
 grant execute on function
   fsm.fn_state_transition_apply(uuid, text, text, text, text, text, text, jsonb, text, text, text, bytea, uuid, bytea),
   fsm.fn_state_transition_apply_batch(jsonb),

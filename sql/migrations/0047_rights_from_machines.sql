@@ -25,7 +25,17 @@ insert into identity.permission_source (permission, scope, trigger_refs) values
   ('queue.replay', 'job', '{job_cancel,job_dismiss}'),
   ('queue.replay', 'dlq_replay', '{dlq_replay_propose,dlq_replay_withdraw}'),
   ('problems.settle', 'finding', '{issue_acknowledge,issue_resolve}');
-insert into audit.rule_table (table_name, key_columns, by_hand) values ('identity.permission_source', '{permission,scope}', false);
+-- Every request asks what somebody may, so the answer of the machines is kept, as the compiled columns of transitions are.
+create table identity.machine_permission (
+  actor_class text not null references identity.actor_class (code),
+  permission text not null references identity.permission (permission),
+  primary key (actor_class, permission)
+);
+comment on table identity.machine_permission is
+  'Compiled by fsm.compile_transitions: what identity.permission_source and the transitions behind the login of the server come to.';
+insert into audit.rule_table (table_name, key_columns, by_hand) values
+  ('identity.permission_source', '{permission,scope}', false),
+  ('identity.machine_permission', '{actor_class,permission}', false);
 comment on table identity.class_permission is
   'Permissions that no machine gives: to read, to vote, to write documents. Those that machines give follow from identity.permission_source.';
 
