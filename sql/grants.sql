@@ -34,11 +34,12 @@ grant execute on function internal.folded(text), internal.spaced(text), internal
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
-grant select on config.partitioned_table, config.theme, config.palette to chancery_definer;
+grant select on config.partitioned_table, config.theme, config.palette, config.colour, config.silhouette to chancery_definer;
 grant select on identity.actor_class, identity.login_actor_class to chancery_definer;
 grant select, insert, update on identity.principal to chancery_definer;
 grant select, insert on identity.identity_log to chancery_definer;
-grant select on identity.permission, identity.class_permission, identity.decoy to chancery_definer;
+grant select on identity.permission, identity.class_permission, identity.permission_source, identity.decoy to chancery_definer;
+grant select, insert, delete on identity.machine_permission to chancery_definer;
 grant select, insert, update on identity.credential to chancery_definer;
 grant select, insert, update, delete on identity.sign_in_attempt to chancery_definer;
 grant select, insert, update (ended_at) on identity.session to chancery_definer;
@@ -169,7 +170,7 @@ grant execute on function audit.fn_drift_acknowledge(text, text, integer, text, 
 grant execute on function audit.rule_key(jsonb, text[]), internal.take_turn(text) to chancery_owner;
 grant select on audit.v_drift_acknowledgement, audit.v_rule_change to chancery_app, chancery_migrator, auditor_ro;
 grant select on audit.v_drift_acknowledgement to chancery_owner;
-grant execute on function audit.note_rule(), audit.begin_rule_history() to chancery_owner;
+grant execute on function audit.note_rule(), audit.begin_rule_history(), internal.assert_colours() to chancery_owner;
 grant execute on function
   fsm.fn_state_transition_apply(uuid, text, text, text, text, text, text, jsonb, text, text, text, bytea, uuid, bytea),
   fsm.fn_state_transition_apply_batch(jsonb),
@@ -186,7 +187,7 @@ grant execute on function event.fn_consumer_register(text, text, text, text, tex
   to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
 grant execute on function
-  fsm.fn_machine_apply(jsonb, text, text, boolean),
+  fsm.fn_machine_apply(jsonb, text, text, boolean, boolean),
   fsm.fn_guard_register(text, text, text[], text),
   event.fn_event_type_register(jsonb),
   identity.fn_principal_add(text, text, text[], text),
@@ -243,7 +244,7 @@ grant execute on function queue.fn_heartbeat_tick(text, text, boolean, jsonb, te
 grant execute on function queue.fn_worker_heartbeat(text, text, boolean, boolean, jsonb, text) to chancery_app;
 grant execute on function
   governance.fn_issue_acknowledge(uuid, text, text, text, text, uuid, bytea), governance.fn_issue_resolve(uuid, text, text, text, text, uuid, bytea),
-  queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text),
+  queue.fn_silent_check(text), queue.fn_heartbeat_freeze(text, boolean, text, text, text), queue.fn_freeze_actions(text),
   queue.fn_heartbeat_register_passive(text, text, text, timestamptz, jsonb, text),
   event.fn_event_lag_record(text), event.fn_event_pending_retry(integer, text)
   to chancery_app;

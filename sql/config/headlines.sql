@@ -143,6 +143,7 @@ select x.key, l.locale, case l.locale when 'en' then x.en else x.vi end
   ('headline.change.review', 'Under review, {age}.', 'Đang được xem xét, {age}.'),
   ('headline.change.approved', 'Approved, {age}; it is not in force yet.', 'Đã duyệt, {age}; chưa áp dụng.'),
   ('headline.change.rejected', 'Rejected, {age}.', 'Đã bị từ chối, {age}.'),
+  ('headline.change.withdrawn', 'Withdrawn by {by}, {age}.', '{by} đã rút lại, {age}.'),
   ('headline.change.merged', 'In force as version {version}, {age}.', 'Đã áp dụng là phiên bản {version}, {age}.'),
 
   ('headline.entries.none', 'No request to cut is open.', 'Không có mục cắt nào đang mở.'),

@@ -33,3 +33,17 @@ begin
   end loop;
 end
 $guards$;
+
+-- A colour is whole at the end of a transaction: with a shape, and in every theme. Constraint triggers cannot be replaced.
+do $colours$
+declare
+  v_table text;
+begin
+  foreach v_table in array '{colour,palette,theme}'::text[] loop
+    execute format('drop trigger if exists colours_are_whole on config.%I', v_table);
+    execute format('create constraint trigger colours_are_whole after insert or update or delete on config.%I
+                      deferrable initially deferred for each row execute function internal.assert_colours()', v_table);
+    execute format('alter table config.%I enable always trigger colours_are_whole', v_table);
+  end loop;
+end
+$colours$;

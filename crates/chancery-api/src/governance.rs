@@ -214,6 +214,59 @@ pub struct Summary {
     pub created_at: String,
 }
 
+/// A summary that is to be put. The database judges it, so that whatever is wrong with it is refused with its code and kept on record;
+/// the schema is for those who write one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(with = "SummaryDocument")]
+pub struct NewSummary(pub Map<String, Value>);
+
+/// What is to be said in a line, with what it rests on.
+#[derive(JsonSchema)]
+#[schemars(rename = "NewSummary")]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "its schema is what it is for")]
+struct SummaryDocument {
+    /// One of the eight categories of problems, or `executors`.
+    category: String,
+    /// `*`, or the name of one item of the category.
+    #[schemars(length(min = 1, max = 500))]
+    subject: String,
+    /// `green`, `yellow` or `red`.
+    #[schemars(regex(pattern = "^(green|yellow|red)$"))]
+    state: String,
+    /// One line.
+    #[schemars(length(min = 1, max = 500))]
+    text_en: String,
+    /// One line.
+    #[schemars(length(min = 1, max = 500))]
+    text_vi: String,
+    /// Without contents or secrets.
+    #[serde(default)]
+    facts: Map<String, Value>,
+    /// How many sources it rests on; at least one.
+    #[schemars(range(min = 1))]
+    source_event_count: i64,
+    /// Needed when more are counted than named.
+    #[serde(default)]
+    source_event_total: Option<i64>,
+    /// The sources, at most the first 100.
+    #[schemars(length(min = 1, max = 100))]
+    source_event_refs: Vec<String>,
+    time_window: Window,
+    generated_by: GeneratedBy,
+    /// From 0 to 1; an agent always says it.
+    #[serde(default)]
+    #[schemars(range(min = 0.0, max = 1.0))]
+    confidence: Option<f64>,
+    /// 32 hexadecimal digits.
+    #[serde(default)]
+    trace_id: Option<String>,
+    /// The event that ended the problem, where green follows yellow or red.
+    #[serde(default)]
+    resolved_by: Option<Uuid>,
+}
+
 /// From when until when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
@@ -288,7 +341,7 @@ pub const SUMMARY: Endpoint<Nothing, Nothing, SummaryShown> = Endpoint::get(
     Access::Permission("problems.read"),
     "A summary with the events it rests on.",
 );
-pub const SUMMARY_PUT: Endpoint<Nothing, Map<String, Value>, Summary> = Endpoint::post(
+pub const SUMMARY_PUT: Endpoint<Nothing, NewSummary, Summary> = Endpoint::post(
     "summary_put",
     "/v1/summaries",
     Access::Permission("summary.write"),

@@ -10,6 +10,7 @@ use crate::Nothing;
 use crate::route::{Access, Endpoint, Route};
 
 const WORK: Access = Access::Permission("queue.work");
+const PUT: Access = Access::Permission("queue.enqueue");
 /// No call-back brings more.
 const MOST_CALL_BACK_BYTES: usize = 64 * 1024;
 
@@ -318,7 +319,7 @@ pub const HEARTBEAT: Endpoint<Nothing, Heartbeat, HeartbeatTaken> = Endpoint::po
 )
 .keyless();
 pub const ENQUEUE: Endpoint<Nothing, NewJobs, Enqueued> =
-    Endpoint::post("enqueue_jobs", "/v1/queue/jobs", WORK, "Put jobs into the queue, all or none.")
+    Endpoint::post("enqueue_jobs", "/v1/queue/jobs", PUT, "Put jobs into the queue, all or none.")
         .keyless()
         .status(201)
         .or_status(200);

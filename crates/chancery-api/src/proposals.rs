@@ -271,7 +271,7 @@ pub const WITHDRAW_CHANGE: Endpoint<Nothing, Say, Change> = Endpoint::post(
     "withdraw_change",
     "/v1/changes/{change}/withdraw",
     WRITE,
-    "Take a change back before others were asked.",
+    "Take a change back before others were asked, as a draft; a draft is given up for good.",
 )
 .signed();
 pub const MERGE_CHANGE: Endpoint<Nothing, Say, Change> = Endpoint::post(
@@ -308,7 +308,7 @@ pub const WITHDRAW_PROPOSAL: Endpoint<Nothing, Say, Proposal> = Endpoint::post(
     "withdraw_proposal",
     "/v1/proposals/{proposal}/withdraw",
     WRITE,
-    "Take a proposal back before others were asked.",
+    "Take a proposal back before others were asked, as a draft; a draft is given up for good.",
 )
 .signed();
 pub const CARRY_OUT: Endpoint<Nothing, CarryOut, Proposal> = Endpoint::post(

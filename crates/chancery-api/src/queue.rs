@@ -12,6 +12,7 @@ use crate::route::{Access, Endpoint, Route};
 
 const READ: Access = Access::Permission("queue.read");
 const REPLAY: Access = Access::Permission("queue.replay");
+const SETTLE: Access = Access::Permission("problems.settle");
 
 /// How many jobs of a class stand in a state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -231,6 +232,28 @@ pub struct Worker {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Workers {
     pub items: Vec<Worker>,
+    /// What the caller can do to a class of workers.
+    pub actions: Vec<Action>,
+}
+
+/// Why a class of workers is frozen or thawed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FreezeWorkers {
+    #[schemars(length(min = 1, max = 1000))]
+    pub reason: String,
+    /// Only needed when the caller holds several classes that may.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63))]
+    pub actor_class: Option<String>,
+}
+
+/// A class of workers as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkersFrozen {
+    pub class: String,
+    pub frozen: bool,
+    pub reason: String,
 }
 
 /// How far back.
@@ -313,6 +336,20 @@ pub const WORKERS: Endpoint<Nothing, Nothing, Workers> = Endpoint::get(
     READ,
     "Workers and loops, and when they last ticked.",
 );
+pub const FREEZE: Endpoint<Nothing, FreezeWorkers, WorkersFrozen> = Endpoint::post(
+    "freeze_workers",
+    "/v1/workers/{class}/freeze",
+    SETTLE,
+    "Freeze a class of workers: silent ones do not recover until it is thawed.",
+)
+.keyless();
+pub const THAW: Endpoint<Nothing, FreezeWorkers, WorkersFrozen> = Endpoint::post(
+    "thaw_workers",
+    "/v1/workers/{class}/thaw",
+    SETTLE,
+    "Thaw a class of workers: silent ones recover with their next good tick.",
+)
+.keyless();
 pub const LAG: Endpoint<LagQuery, Nothing, Lag> = Endpoint::get(
     "show_lag",
     "/v1/lag",
@@ -330,5 +367,7 @@ pub(crate) const ROUTES: &[&Route] = &[
     &SHOW_REPLAY.route,
     &RUN_REPLAY.route,
     &WORKERS.route,
+    &FREEZE.route,
+    &THAW.route,
     &LAG.route,
 ];

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::Nothing;
 use crate::action::{Action, Title};
-use crate::id::{ApprovalId, StepRunId, TaskRunId, WaitId, WorkflowRunId};
+use crate::id::{ApprovalId, StepRunId, TaskRunId, UnitVersionId, WaitId, WorkflowRunId};
 use crate::page::Page;
 use crate::proposals::Say;
 use crate::route::{Access, Endpoint, Route};
@@ -175,6 +175,8 @@ pub struct SnapshotStep {
     /// Who is in charge.
     pub pic: Option<String>,
     pub executor: String,
+    /// The version of a unit that it works on, kept as it was when the work began.
+    pub pinned_version_id: Option<UnitVersionId>,
     pub started_at: Option<String>,
     pub deadline: Option<String>,
     pub past_deadline: bool,
@@ -208,6 +210,8 @@ pub struct SnapshotTask {
     pub skipped: bool,
     pub pic: Option<String>,
     pub executor: String,
+    /// The version of a unit that it works on, kept as it was when the work began.
+    pub pinned_version_id: Option<UnitVersionId>,
     pub deadline: Option<String>,
     pub past_deadline: bool,
     pub completed_at: Option<String>,

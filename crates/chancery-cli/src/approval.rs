@@ -108,8 +108,8 @@ pub(crate) struct Vote {
     /// Neither
     #[arg(long)]
     abstain: bool,
-    /// Why, in words
-    #[arg(long, value_name = "TEXT")]
+    /// Why, in words; signed with the vote, and shown with it
+    #[arg(long, visible_alias = "reason", value_name = "TEXT")]
     rationale: Option<String>,
     /// The actor class to vote in, when you hold several that count
     #[arg(long, value_name = "CLASS")]

@@ -104,7 +104,7 @@ pub(crate) enum Command {
     /// Tokens that programs show the HTTP API
     #[command(
         subcommand,
-        after_help = "Example:\n  $ chancery token new scanner --label nightly --scope queue.work"
+        after_help = "Example:\n  $ chancery token new --for scanner --label nightly --scope queue.work"
     )]
     Token(token::Command),
     /// State machines: check, apply, show

@@ -6,7 +6,7 @@ use chancery_engine::approval::activate_transition;
 use chancery_engine::registry::{self, Loaded};
 use chancery_model::machine::{Definition, Scope, diagram};
 use chancery_model::refusal::Code;
-use chancery_store::fsm::MachineRow;
+use chancery_store::fsm::{Activate, MachineRow};
 use chancery_store::{Role, Store};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
@@ -29,10 +29,12 @@ pub(crate) enum Command {
     /// Put a machine into the registry; the same file again changes nothing
     #[command(after_help = "\
 A machine of your own (scope custom) becomes active at once; a machine of the product is stored, \
-and activated when you ask for it and its guards are registered.
+and activated when you ask for it and its guards are registered. A version older than the active one is \
+refused, unless you say --older.
 
 Example:
-  $ chancery machine apply purchase_approval.yaml")]
+  $ chancery machine apply purchase_approval.yaml
+  $ chancery machine apply purchase_approval-1.0.yaml --older")]
     Apply(Apply),
     /// List the machines in the registry
     #[command(after_help = "Example:\n  $ chancery machine list")]
@@ -80,6 +82,9 @@ pub(crate) struct Apply {
     /// Only store it
     #[arg(long)]
     no_activate: bool,
+    /// Make it active although it is older than the active version
+    #[arg(long, conflicts_with = "no_activate")]
+    older: bool,
 }
 
 /// Who is on record as having applied a machine when nobody was named.
@@ -130,7 +135,13 @@ fn load_sound(file: &Path) -> Result<Definition, Failure> {
 
 async fn apply(context: &mut Context, args: &Apply) -> Result<Outcome, Failure> {
     let definition = load_sound(&args.file)?;
-    let activate = !args.no_activate && (args.activate || definition.scope == Scope::Custom);
+    let activate = if args.older {
+        Activate::AlsoOlder
+    } else {
+        Activate::from(
+            !args.no_activate && (args.activate || definition.scope == Scope::Custom),
+        )
+    };
     let store = Session::open(context).await?.store(Role::Migrator).await?;
     let applied_by = context.config.principal.as_deref().unwrap_or(OPERATOR);
     let applied = registry::apply_definition(&store, &definition, applied_by, activate).await?;

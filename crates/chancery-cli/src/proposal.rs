@@ -36,7 +36,7 @@ Example:
         after_help = "Example:\n  $ chancery proposal reject 0197… --reason 'one duty only' --as carol"
     )]
     Reject(Vote),
-    /// Take a proposal back before others were asked about it
+    /// Take a proposal back before others were asked about it; a draft is given up for good
     #[command(after_help = "Example:\n  $ chancery proposal withdraw 0197… --as alice")]
     Withdraw(Change),
     /// Record that what was approved is done, with what came of it; prints where it stands

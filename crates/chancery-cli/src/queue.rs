@@ -18,6 +18,7 @@ mod add;
 mod dead;
 mod registry;
 mod replay;
+mod workers;
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -42,6 +43,19 @@ A worker that has the job finds its result refused.
 Example:
   $ chancery queue cancel 0197… --reason 'ordered twice' --as alice")]
     Cancel(Person),
+    /// List workers and loops: when each ticked last, and whether its class is frozen
+    #[command(after_help = "Example:\n  $ chancery queue workers")]
+    Workers,
+    /// Freeze a class of workers: silent ones do not recover until it is thawed
+    #[command(
+        after_help = "Example:\n  $ chancery queue freeze command --reason 'the disk is being replaced' --as alice"
+    )]
+    Freeze(workers::Freeze),
+    /// Thaw a class of workers: silent ones recover with their next good tick
+    #[command(
+        after_help = "Example:\n  $ chancery queue thaw command --reason 'the disk was replaced' --as alice"
+    )]
+    Thaw(workers::Freeze),
     /// How many jobs of each class stand in which state
     #[command(after_help = "Example:\n  $ chancery queue depth")]
     Depth,
@@ -100,6 +114,9 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
             let report = people::cancel(store, actor, class, args.id, &args.reason).await?;
             moved(context, &report)
         }
+        Command::Workers => workers::list(context).await,
+        Command::Freeze(args) => workers::set_frozen(context, &args, true).await,
+        Command::Thaw(args) => workers::set_frozen(context, &args, false).await,
         Command::Depth => depth(context).await,
         Command::Dead(command) => dead::dispatch(context, command).await,
         Command::Replay(command) => replay::dispatch(context, command).await,

@@ -25,8 +25,8 @@ pub(crate) enum Command {
 A token has the permissions that are named, as long as its principal has them. `chancery token permissions` lists them.
 
 Example:
-  $ chancery token new scanner --label nightly --scope queue.work --scope queue.read
-  $ chancery token new scanner --label nightly --scope queue.work --for 90d --json")]
+  $ chancery token new --for scanner --label nightly --scope queue.work --scope queue.read
+  $ chancery token new --for scanner --label nightly --scope queue.work --expires 90d --json")]
     New(New),
     /// List tokens, of all or of one
     #[command(after_help = "Example:\n  $ chancery token list scanner")]
@@ -52,8 +52,12 @@ Example:
 
 #[derive(Debug, Args)]
 pub(crate) struct New {
-    /// The principal
-    name: String,
+    /// The principal, as with --for
+    #[arg(value_name = "PRINCIPAL", required_unless_present = "principal", conflicts_with = "principal")]
+    name: Option<String>,
+    /// The principal that the token is for
+    #[arg(long = "for", value_name = "PRINCIPAL", value_parser = named)]
+    principal: Option<String>,
     /// What it is for
     #[arg(long, value_name = "TEXT")]
     label: String,
@@ -61,8 +65,16 @@ pub(crate) struct New {
     #[arg(long = "scope", value_name = "PERMISSION", value_delimiter = ',', required = true)]
     scopes: Vec<String>,
     /// How long it is good: 30d, 12h
-    #[arg(long = "for", value_name = "TIME", default_value = "30d", value_parser = duration)]
+    #[arg(long = "expires", value_name = "DURATION", default_value = "30d", value_parser = duration)]
     life: Duration,
+}
+
+/// The name of a principal. Earlier releases took the lifetime here, which no name looks like.
+fn named(text: &str) -> Result<String, String> {
+    match duration(text) {
+        Ok(_) => Err("--for names the principal; how long the token is good is --expires".to_owned()),
+        Err(_) => Ok(text.to_owned()),
+    }
 }
 
 pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<Outcome, Failure> {
@@ -70,7 +82,8 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
     let acted_by = context.config.principal.clone();
     let acted_by = acted_by.as_deref();
     match command {
-        Command::New(New { name, label, scopes, life }) => {
+        Command::New(New { name, principal, label, scopes, life }) => {
+            let name = name.or(principal).unwrap_or_default();
             let mut bytes = [0; 32];
             OsRng.fill_bytes(&mut bytes);
             let secret = format!("chy_{}", BASE64_URL_SAFE_NO_PAD.encode(bytes));

@@ -51,8 +51,14 @@ Example:
         after_help = "Example:\n  $ chancery workflow reject 0197… --reason 'the legal step is missing' --as carol"
     )]
     Reject(Vote),
-    /// Take a change back before others were asked about it
-    #[command(after_help = "Example:\n  $ chancery workflow withdraw 0197… --as alice")]
+    /// Take a change back before others were asked about it; a draft is given up for good
+    #[command(after_help = "\
+What was submitted becomes a draft again, which can be rewritten and submitted. A draft that is withdrawn stays so. \
+The same command again is the same withdrawal: to give a draft up that was taken back before, say why with --reason.
+
+Example:
+  $ chancery workflow withdraw 0197… --as alice
+  $ chancery workflow withdraw 0197… --reason 'no longer needed' --as alice")]
     Withdraw(Change),
     /// Make an approved change the newest version; prints the version
     #[command(after_help = "\

@@ -5,7 +5,7 @@ use std::path::Path;
 use chancery_model::canonical;
 use chancery_model::machine::{self, Definition, File, Finding};
 use chancery_store::Store;
-use chancery_store::fsm::MachineApplied;
+use chancery_store::fsm::{Activate, MachineApplied};
 use serde_json::Value;
 
 use crate::Error;
@@ -57,7 +57,7 @@ pub async fn apply(
     store: &Store,
     path: &Path,
     applied_by: &str,
-    activate: bool,
+    activate: impl Into<Activate>,
 ) -> Result<MachineApplied, Error> {
     let loaded = load(path)?;
     if !loaded.findings.is_empty() {
@@ -96,7 +96,7 @@ pub async fn apply_definition(
     store: &Store,
     definition: &Definition,
     applied_by: &str,
-    activate: bool,
+    activate: impl Into<Activate>,
 ) -> Result<MachineApplied, chancery_store::Error> {
     let json: Value = serde_json::to_value(definition).expect("a definition is plain data");
     let digest =

@@ -228,7 +228,7 @@ pub async fn make_move(
     })?;
     let answer = store.fn_state_transition_apply(&m).await;
     if let Err(error) = &answer {
-        record_refused_event(store, error).await;
+        record_refused_event(store, &m.principal, error).await;
     }
     Ok(answer?)
 }
@@ -374,15 +374,21 @@ async fn choose(
     Ok((actor_class, trigger))
 }
 
-/// An event that was refused is on record even though the transaction that wanted it is gone. Best effort: the refusal
-/// itself is what the caller gets.
-pub(crate) async fn record_refused_event(store: &Store, error: &chancery_store::Error) {
+/// An event that was refused is on record, with who wanted it, even though the transaction that wanted it is gone. Best effort: the
+/// refusal itself is what the caller gets.
+pub(crate) async fn record_refused_event(
+    store: &Store,
+    principal: &str,
+    error: &chancery_store::Error,
+) {
     let Some(refusal) = error.refusal() else { return };
     for problem in &refusal.problems {
         let Some(event_type) = problem.facts.get("event_type").and_then(Value::as_str) else {
             continue;
         };
-        let facts = Value::Object(problem.facts.clone());
+        let mut facts = problem.facts.clone();
+        facts.insert("principal".to_owned(), principal.into());
+        let facts = Value::Object(facts);
         if let Err(error) =
             store.fn_event_validation_record(event_type, problem.code.as_str(), &facts).await
         {

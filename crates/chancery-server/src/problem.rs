@@ -277,6 +277,7 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RE040
         | Code::RE041
         | Code::RE049
+        | Code::RE050
         | Code::RW001
         | Code::RW012
         | Code::RS001

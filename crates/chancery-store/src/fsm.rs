@@ -109,6 +109,23 @@ pub struct Preview {
     pub problems: Vec<Problem>,
 }
 
+/// Whether a machine becomes active when it is put into the registry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activate {
+    /// It is stored only.
+    No,
+    /// Unless it is older than the active version.
+    Newer,
+    /// Also when it is older than the active version.
+    AlsoOlder,
+}
+
+impl From<bool> for Activate {
+    fn from(activate: bool) -> Self {
+        if activate { Self::Newer } else { Self::No }
+    }
+}
+
 /// What applying a machine did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MachineApplied {
@@ -312,19 +329,21 @@ impl Store {
     /// Puts a machine into the registry.
     ///
     /// # Errors
-    /// `Refused` when the version has runs, is unsound, or should be activated without its guards.
+    /// `Refused` when the version has runs, is unsound, is older than the active one, or should be activated without its guards.
     pub async fn fn_machine_apply(
         &self,
         definition: &Value,
         sha256: &str,
         applied_by: &str,
-        activate: bool,
+        activate: impl Into<Activate>,
     ) -> Result<MachineApplied, Error> {
-        let applied: Value = sqlx::query_scalar("select fsm.fn_machine_apply($1, $2, $3, $4)")
+        let activate = activate.into();
+        let applied: Value = sqlx::query_scalar("select fsm.fn_machine_apply($1, $2, $3, $4, $5)")
             .bind(definition)
             .bind(sha256)
             .bind(applied_by)
-            .bind(activate)
+            .bind(activate != Activate::No)
+            .bind(activate == Activate::AlsoOlder)
             .fetch_one(&self.pool)
             .await?;
         decode(applied)

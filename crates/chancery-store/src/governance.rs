@@ -424,6 +424,17 @@ impl Store {
         Ok(())
     }
 
+    /// Whether a reader may freeze and thaw, as actions.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_freeze_actions(&self, reader: &str) -> Result<Value, Error> {
+        Ok(sqlx::query_scalar("select queue.fn_freeze_actions($1)")
+            .bind(reader)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
     /// Finds the workers that went silent.
     ///
     /// # Errors

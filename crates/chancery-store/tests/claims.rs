@@ -57,18 +57,18 @@ events:
 guards:
   - { name: has_address, kind: config, rule: '$.run.data.address != ""', reads: [], description: It says where to. }
 states:
-  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
+  - { code: open, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
   - code: waiting
     class: wait
-    color: c
-    icon: i
+    color: ui.traffic_light.gray
+    icon: icon.circle_hollow
     label: { en: Waiting, vi: Chờ }
     message: { en: waits, vi: chờ }
     facets:
-      - { code: waiting_human, ordinal: 20, icon: i, label: { en: person, vi: người } }
-      - { code: waiting_dependency, ordinal: 10, icon: i, label: { en: part, vi: phần } }
-      - { code: waiting_time_gate, ordinal: 40, icon: i, label: { en: time, vi: giờ } }
-  - { code: packed, class: terminal, terminal: true, color: c, icon: i, label: { en: Packed, vi: Đã gói }, message: { en: packed, vi: đã gói } }
+      - { code: waiting_human, ordinal: 20, icon: icon.circle_hollow, label: { en: person, vi: người } }
+      - { code: waiting_dependency, ordinal: 10, icon: icon.circle_hollow, label: { en: part, vi: phần } }
+      - { code: waiting_time_gate, ordinal: 40, icon: icon.circle_hollow, label: { en: time, vi: giờ } }
+  - { code: packed, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Packed, vi: Đã gói }, message: { en: packed, vi: đã gói } }
 transitions:
   - { id: open, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: parcel_open } }
   - { id: wait, from: open, to: waiting, actors: [executor_worker], trigger: { kind: rpc, ref: parcel_wait } }

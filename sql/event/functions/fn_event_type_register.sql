@@ -8,6 +8,7 @@ declare
   v_schema jsonb := coalesce(p_event -> 'schema', '{"type": "object"}');
   v_outside jsonb := event.schema_problems(v_schema);
   v_existing record;
+  v_differs text[];
 begin
   if v_outside <> '[]' then
     perform internal.refuse(internal.problem('RE003', jsonb_build_object('event_type', p_event ->> 'type', 'at', v_outside)));
@@ -20,8 +21,14 @@ begin
     select e.event_stream, e.delivery_lane, e.payload_schema into v_existing
       from event.event_type_registry e where e.event_type = p_event ->> 'type';
     -- Another meaning under the same name would deceive every consumer that knows the first one.
-    if v_existing.event_stream <> p_event ->> 'stream' or v_existing.delivery_lane <> p_event ->> 'lane' or v_existing.payload_schema <> v_schema then
-      perform internal.refuse(internal.problem('RE005', jsonb_build_object('event_type', p_event ->> 'type', 'schema', v_existing.payload_schema)));
+    v_differs := array_remove(array[
+      case when v_existing.event_stream <> p_event ->> 'stream' then 'stream' end,
+      case when v_existing.delivery_lane <> p_event ->> 'lane' then 'lane' end,
+      case when v_existing.payload_schema <> v_schema then 'schema' end], null);
+    if v_differs <> '{}' then
+      perform internal.refuse(internal.problem('RE005', jsonb_build_object(
+        'event_type', p_event ->> 'type', 'differs_in', v_differs, 'stream', v_existing.event_stream, 'lane', v_existing.delivery_lane,
+        'schema', v_existing.payload_schema)));
     end if;
   end if;
 end

@@ -6,7 +6,7 @@ language sql stable security definer set search_path = pg_catalog, pg_temp
 as $$
   select coalesce(jsonb_agg(jsonb_build_object(
            'id', b.id, 'principal', b.principal, 'actor_classes', to_jsonb(p.actor_classes), 'permissions', (
-             select coalesce(jsonb_agg(distinct c.permission), '[]') from identity.class_permission c
+             select coalesce(jsonb_agg(distinct c.permission), '[]') from identity.v_class_permission c
               where c.actor_class = any (p.actor_classes) and (b.scopes is null or c.permission = any (b.scopes))))), '[]')
     from (select s.session_id as id, s.principal, null::text[] as scopes from identity.session s
            where s.session_id = any (p_sessions) and s.ended_at is null and s.expires_at > internal.now()

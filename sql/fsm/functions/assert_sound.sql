@@ -30,6 +30,18 @@ begin
     'predicate_guards_in_a_custom_machine', (
       select jsonb_agg(t.transition_id) from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
        where t.state_machine_id = p_id and m.scope = 'custom' and t.guard_kind = 'predicate_fn'),
+    'actors_that_can_never_act', (
+      select jsonb_agg(distinct t.actor_class) from fsm.transition_def t join fsm.state_machine_def m using (state_machine_id)
+       where t.state_machine_id = p_id and not fsm.can_act(t.actor_class, m.scope)),
+    'colours_unknown', (
+      select jsonb_agg(distinct s.ui_color_token) from fsm.state_def s
+       where s.state_machine_id = p_id and not exists (select from config.colour c where c.colour = s.ui_color_token)),
+    'icons_unknown', (
+      select jsonb_agg(distinct n.icon)
+        from (select s.ui_icon_token as icon from fsm.state_def s where s.state_machine_id = p_id
+              union all
+              select f.ui_icon_token from fsm.state_facet_def f where f.state_machine_id = p_id) n
+       where not exists (select from config.silhouette i where i.icon = n.icon)),
     'floor_states_missing', (
       select jsonb_agg(f.code)
         from fsm.floor_state() f join fsm.state_machine_def m on m.state_machine_id = p_id and m.scope in ('step', 'task')

@@ -1,11 +1,14 @@
 -- promise: the machine stands in the registry as its file says, and is active if asked and all its guards are registered.
---          The same definition again changes nothing. A version that has runs is never edited.
+--          The same definition again changes nothing. A version that has runs is never edited. A version that is older than the active one
+--          becomes active only when that is asked for (p_older): who applies an old file by mistake changes what new runs do.
 -- callers: chancery_migrator (the operator); the definition was checked by chancery-model before it came here, and what can
 --          be held by rows is held here again
 -- locks: the machine's row (update), so that no run is born from a version while it is replaced
--- refuses with: RS019 version has runs, RS020 definition is not sound, RS021 guard not registered, RE003 schema outside the subset,
+-- refuses with: RS028 older than the active version, RS019 version has runs, RS020 definition is not sound, RS021 guard not registered, RE003 schema outside the subset,
 --               RE005 event type registered otherwise
-create or replace function fsm.fn_machine_apply(p_definition jsonb, p_sha256 text, p_applied_by text, p_activate boolean) returns jsonb
+create or replace function fsm.fn_machine_apply(
+  p_definition jsonb, p_sha256 text, p_applied_by text, p_activate boolean, p_older boolean default false
+) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
@@ -13,6 +16,7 @@ declare
   v_old record;
   v_outcome text := 'created';
   v_missing jsonb;
+  v_active text;
 begin
   -- One application at a time: they are rare, and two at once could both find "no active version".
   perform internal.take_turn('fsm.fn_machine_apply');
@@ -21,6 +25,11 @@ begin
   if exists (select from fsm.state_machine_def m where m.name = p_definition ->> 'machine' and m.scope <> p_definition ->> 'scope') then
     perform internal.refuse(internal.problem('RS020', jsonb_build_object('machine', v_id, 'name_is_taken_by_scope', (
       select min(m.scope) from fsm.state_machine_def m where m.name = p_definition ->> 'machine'))));
+  end if;
+  select m.state_machine_id into v_active
+    from fsm.state_machine_def m where m.active and m.scope = p_definition ->> 'scope' and m.name = p_definition ->> 'machine';
+  if p_activate and not p_older and fsm.version_key(split_part(v_active, '@', 2)) > fsm.version_key(p_definition ->> 'version') collate "C" then
+    perform internal.refuse(internal.problem('RS028', jsonb_build_object('machine', v_id, 'active', v_active)));
   end if;
   if v_old.definition_sha256 = p_sha256 then
     v_outcome := 'unchanged';

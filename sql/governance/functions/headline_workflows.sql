@@ -66,7 +66,7 @@ begin
      where a.approval_id = v_review.approval_id;
   end if;
   return governance.say(
-    p_locale, case v_found.proposal_state when 'merged' then 'good' when 'rejected' then 'bad' when 'draft' then 'plain' else 'warn' end,
+    p_locale, case v_found.proposal_state when 'merged' then 'good' when 'rejected' then 'bad' when 'draft' then 'plain' when 'withdrawn' then 'plain' else 'warn' end,
     governance.words('headline.change', p_locale, jsonb_build_object('workflow', v_found.workflow, 'what', coalesce(array_to_string(v_parts, ', '),
       governance.words('headline.change.nothing', p_locale))))
     || ' ' || case when v_missing is not null then governance.counted('headline.change.pending', v_missing, p_locale)

@@ -10,7 +10,9 @@ select 'schema_violation'::text as category, a.audit_id::text as item_id, a.even
  -- Without the setting everything counts.
  where a.at >= coalesce((select internal.now() - make_interval(secs => (c.value #>> '{}')::double precision)
      from config.dot_config c where c.key = 'problems.window_seconds.schema_violation'), '-infinity')
+   -- A person who mistyped the payload of one's own move was told so, and is no sender that somebody has to mend. It stays on record.
+   and not (a.code = 'RE002' and exists (select from identity.principal p where p.name = a.facts ->> 'principal' and p.kind = 'human'))
 union all
 select 'schema_violation', f.item_id, f.cause, f.severity, f.since, f.title_en, f.title_vi, f.facts, f.trace_id, f.run_kind, f.run_id, f.issue_id, f.source_ref
   from governance.v_open_finding f where f.issue_class = 'schema_violation';
-comment on view governance.vw_governance_schema_violations is 'Events and summaries that were refused in the window.';
+comment on view governance.vw_governance_schema_violations is 'Events and summaries that were refused in the window, except for what a person mistyped in a move of their own.';

@@ -31,7 +31,7 @@ begin
                'key_id', k.key_id, 'public_key', encode(k.public_key, 'hex'), 'revoked', k.revoked_at is not null) order by k.registered_at, k.key_id), '[]')
         from identity.signing_key k where k.principal = v_bearer.principal),
     'permissions', (
-      select coalesce(jsonb_agg(distinct c.permission order by c.permission), '[]') from identity.class_permission c
+      select coalesce(jsonb_agg(distinct c.permission order by c.permission), '[]') from identity.v_class_permission c
        where c.actor_class = any (v_bearer.actor_classes) and (v_bearer.scopes is null or c.permission = any (v_bearer.scopes))));
 end
 $$;

@@ -1,4 +1,5 @@
--- promise: there is a token of this digest for the principal, with no more than the principal may. Repeating it with the same id changes nothing.
+-- promise: there is a token of this digest for the principal, with no more than the principal may: what its scopes name and the principal does
+--          not hold at the time of a request, the token does not give. Repeating it with the same id changes nothing.
 --          A token that makes another one gives no more than it has, and no longer than it lives.
 -- callers: chancery_app for who asks (p_acted_by = p_principal), with p_by_token when a token asks; chancery_migrator (the operator) for anybody
 -- refuses with: RI001, RI002, RI048 a scope that the principal or the token has not, a life too long, no label, another token of this id
@@ -24,7 +25,11 @@ begin
   end if;
   select array_agg(s order by s) into v_wrong from unnest(p_scopes) s
    where s is null or not exists (
-     select from identity.class_permission c where c.permission = s and c.actor_class = any (v_principal.actor_classes));
+     select from identity.v_class_permission c where c.permission = s and c.actor_class = any (v_principal.actor_classes))
+     -- What a machine of one's own gives may be named before that machine is applied.
+     and not exists (
+     select from identity.permission_source o, unnest(v_principal.actor_classes) a
+      where o.permission = s and o.scope = 'custom' and fsm.can_act(a, o.scope));
   if p_by_token is not null then
     select t.scopes, t.expires_at, t.principal = p_principal as own into v_by from identity.api_token t where t.token_id = p_by_token;
     select array_agg(s order by s) into v_wrong from unnest(p_scopes) s

@@ -8,6 +8,6 @@ as $$
   select (coalesce(current_setting('chancery.permissions', true), '') = ''
           or p_permission = any (string_to_array(current_setting('chancery.permissions', true), ',')))
      and exists (
-           select from identity.principal p join identity.class_permission c on c.actor_class = any (p.actor_classes)
+           select from identity.principal p join identity.v_class_permission c on c.actor_class = any (p.actor_classes)
             where p.name = p_principal and p.active and c.permission = p_permission)
 $$;

@@ -17,6 +17,6 @@ begin
   end if;
   perform internal.refuse(internal.problem('RI040', jsonb_build_object(
     'principal', p_principal, 'permission', p_permission,
-    'classes', (select coalesce(jsonb_agg(c.actor_class order by c.actor_class), '[]') from identity.class_permission c where c.permission = p_permission))));
+    'classes', (select coalesce(jsonb_agg(c.actor_class order by c.actor_class), '[]') from identity.v_class_permission c where c.permission = p_permission and c.actor_class is not null))));
 end
 $$;

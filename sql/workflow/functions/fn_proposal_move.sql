@@ -1,6 +1,7 @@
 -- promise: a proposal of a workflow or of anything else is handed in or taken back by who wrote it; its newest text is pinned by its digest.
+--          Where a call leads is the machine's: what was handed in is a draft again, and a draft is given up. The same key gives the same answer.
 -- callers: chancery_app (who may propose), signed where a person's move is
--- arrow: draft → submitted (submit), submitted → draft (withdraw)
+-- arrow: draft → submitted (submit), submitted → draft (withdraw), draft → withdrawn (withdraw)
 -- locks: the proposal
 -- refuses with: RW001, RW002, RW020, RI001–RI008, RS…
 create or replace function workflow.fn_proposal_move(
@@ -11,18 +12,26 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_report jsonb;
-  v_to text;
+  v_target record;
 begin
   perform fsm.require_fresh_reads();
-  v_to := case p_call when 'submit' then 'submitted' when 'withdraw' then 'draft' end;
-  if v_to is null or p_run_kind not in ('workflow_change', 'proposal') or p_run_kind is null then
+  -- The machine has more calls; those are made by doors of their own.
+  if p_call not in ('submit', 'withdraw') or p_call is null or p_run_kind not in ('workflow_change', 'proposal') or p_run_kind is null then
     perform internal.refuse(internal.problem('RW002', jsonb_build_object('call', p_call, 'kind', p_run_kind, 'calls', '["submit", "withdraw"]'::jsonb)));
   end if;
   perform fsm.run_lock(p_run_kind, p_run_id);
   if (fsm.run_peek(p_run_kind, p_run_id)).seq is null then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', p_run_kind, 'id', p_run_id)));
   end if;
-  v_report := fsm.move(p_run_id, p_run_kind, null, v_to, p_actor_class, 'rpc', p_call, p_evidence, p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature);
+  v_report := fsm.request_problems(p_run_kind, p_evidence, p_idempotency_key, p_principal);
+  if v_report is not null then
+    perform internal.refuse(v_report);
+  end if;
+  if workflow.replay(p_run_id, p_call, p_evidence, p_principal, p_reason, p_idempotency_key) is not null then
+    return workflow.proposal_report(p_run_kind, p_run_id) || '{"replayed": true}';
+  end if;
+  select * into v_target from workflow.target_of(p_run_kind, p_run_id, p_call, p_actor_class);
+  v_report := fsm.move(p_run_id, p_run_kind, null, v_target.to_state, p_actor_class, v_target.trigger_kind, p_call, p_evidence, p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -1,5 +1,5 @@
 -- promise: everything that a client needs to show a run again, as the reader may see it, in parts of one moment: the run, its steps and
---          tasks, what they wait for, the ways that were decided, and the position of the newest event, from which it can follow. Parts,
+--          tasks with the versions of units that they work on, what they wait for, the ways that were decided, and the position of the newest event, from which it can follow. Parts,
 --          so that a long run is sent while it is read.
 -- callers: chancery_app
 -- refuses with: RW001
@@ -25,7 +25,8 @@ begin
   select 'step', json_build_object(
            'step_id', internal.prefixed('stp', s.step_run_id), 'no', s.step_no, 'key', s.step_key, 'title', json_build_object('en', d.name_en, 'vi', d.name_vi),
            'state', s.state_code, 'floor', s.floor_state_code, 'class', s.semantic_class, 'facet', s.facet, 'seq', s.seq, 'mandatory', s.mandatory, 'skipped', s.skipped,
-           'pic', s.pic_id, 'executor', s.executor_class_ref, 'started_at', s.started_at, 'deadline', s.deadline, 'past_deadline', s.past_deadline,
+           'pic', s.pic_id, 'executor', s.executor_class_ref,
+           'pinned_version_id', case when s.pinned_iu_version_id is not null then internal.prefixed('unv', s.pinned_iu_version_id) end, 'started_at', s.started_at, 'deadline', s.deadline, 'past_deadline', s.past_deadline,
            'completed_at', s.completed_at, 'completed_after_deadline', s.completed_after_deadline, 'block_reason', s.block_reason,
            'blocked_severity', s.blocked_severity, 'failure_class', s.failure_class, 'retrying', s.retrying, 'cycle', s.cycle_no, 'critical', s.on_critical_path,
            'milestone', d.milestone, 'lane', d.lane, 'category', d.category, 'last_transition_at', s.last_transition_at)::text
@@ -35,7 +36,8 @@ begin
   select 'task', json_build_object(
            'task_id', internal.prefixed('tsk', t.task_run_id), 'step_id', internal.prefixed('stp', t.step_run_id), 'no', t.task_no, 'key', t.task_key,
            'title', json_build_object('en', d.name_en, 'vi', d.name_vi), 'state', t.state_code, 'floor', t.floor_state_code, 'class', t.semantic_class,
-           'facet', t.facet, 'seq', t.seq, 'skipped', t.skipped, 'pic', t.pic_id, 'executor', t.executor_class_ref, 'deadline', t.deadline,
+           'facet', t.facet, 'seq', t.seq, 'skipped', t.skipped, 'pic', t.pic_id, 'executor', t.executor_class_ref,
+           'pinned_version_id', case when t.pinned_iu_version_id is not null then internal.prefixed('unv', t.pinned_iu_version_id) end, 'deadline', t.deadline,
            'past_deadline', t.past_deadline, 'completed_at', t.completed_at, 'last_transition_at', t.last_transition_at)::text
     from workflow.v_task_run t join workflow.workflow_task_def d using (task_def_id) join workflow.step_run s using (step_run_id)
    where t.workflow_run_id = p_workflow_run_id and s.step_key <> all (v_hidden) order by s.step_no, t.task_no;

@@ -324,7 +324,7 @@ const TOOLS: &[Tool] = &[
         "Withdraw",
         Withdraw,
         false,
-        "Take a proposal of yours back before others were asked about it."
+        "Take a proposal of yours back before others were asked about it, so that it is a draft again; give up a draft for good."
     ),
 ];
 

@@ -13,8 +13,8 @@ events:
   - { type: letter.drafted, description: A letter was begun. }
   - { type: letter.posted, description: It left the house. }
 states:
-  - { code: draft, class: idle, initial: true, color: c, icon: i, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
-  - { code: sent, class: terminal, terminal: true, color: c, icon: i, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
+  - { code: draft, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
+  - { code: sent, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
 transitions:
   - { id: begin, from: "∅", to: draft, actors: [pic_human], trigger: { kind: rpc, ref: letter_begin }, event: letter.drafted }
   - { id: post, from: draft, to: sent, actors: [pic_human], trigger: { kind: rpc, ref: letter_post }, event: letter.posted, proposed: true }
@@ -155,7 +155,7 @@ fn it_is_voted_on(place: &Place, id: &str) {
     assert_eq!(place.fingerprint(), before);
 
     let said =
-        run(&["--abstain", "--rationale", "the annex is missing", "--as", "rita"]).ends_with(0);
+        run(&["--abstain", "--reason", "the annex is missing", "--as", "rita"]).ends_with(0);
     assert_eq!(said.stdout, "pending\n", "behind a login of her own: {said:?}");
     assert_eq!(run(&["--approve", "--as", "bob"]).ends_with(0).stdout, "pending\n");
     assert_eq!(run(&["--approve", "--as", "carol"]).ends_with(0).stdout, "approved\n");
@@ -168,6 +168,10 @@ fn it_is_voted_on(place: &Place, id: &str) {
     let voters: Vec<&Value> =
         shown["votes"].as_array().expect("votes").iter().map(|vote| &vote["voter"]).collect();
     assert_eq!(voters, ["rita", "bob", "carol"]);
+    assert_eq!(shown["votes"][0]["rationale"], "the annex is missing", "why stands with the vote");
+    let signed = "select vote_payload::jsonb ->> 'rationale' from approval.approval_vote where voter = 'rita'";
+    assert_eq!(place.superuser(signed).trim(), "the annex is missing", "and is part of what was signed");
+    assert!(place.done(&["approval", "show", id]).stdout.contains("the annex is missing"));
 }
 
 fn others_are_told_apart(place: &Place, transition: &str) {

@@ -16,8 +16,8 @@ events:
 guards:
   - { name: titled, kind: config, rule: '$.run.data.title.type() == \"string\"', description: A ticket says what it is about. }
 states:
-  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open }, message: { en: To do } }
-  - { code: closed, class: terminal, terminal: true, color: c, icon: i, label: { en: Closed }, message: { en: Done } }
+  - { code: open, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Open }, message: { en: To do } }
+  - { code: closed, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Closed }, message: { en: Done } }
 transitions:
   - { id: birth, from: \"∅\", to: open, actors: [pic_human], trigger: { kind: rpc, ref: ticket_open } }
   - { id: close, from: open, to: closed, actors: [pic_human], trigger: { kind: rpc, ref: ticket_close }, guards: [titled], event: ticket.closed }

@@ -79,7 +79,7 @@ pub async fn put(
 ) -> Result<Summary, Error> {
     let answer = store.fn_summary_put(summary, principal, idempotency_key).await;
     if let Err(error) = &answer {
-        record_refused_event(store, error).await;
+        record_refused_event(store, principal, error).await;
     }
     Ok(answer?)
 }

@@ -15,6 +15,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::approval::{self, NewRequest};
+use crate::identity::acting_class;
 use crate::run::Actor;
 
 /// Classes that may ask for a job.
@@ -281,4 +282,14 @@ pub async fn run(
     approval_id: Uuid,
 ) -> Result<ReplayBatch, Error> {
     Ok(store.fn_dlq_replay(batch_id, approval_id, actor_class, &actor.principal).await?)
+}
+
+/// The class in which somebody freezes and thaws workers: of those that may, the one that they hold.
+///
+/// # Errors
+/// `Ambiguous` when they hold several, or when there is no answer.
+pub async fn freezing_class(store: &Store, principal: &str) -> Result<String, Error> {
+    let able = store.classes_that_may("problems.settle").await?;
+    let able: Vec<&str> = able.iter().map(String::as_str).collect();
+    acting_class(store, principal, &able).await
 }

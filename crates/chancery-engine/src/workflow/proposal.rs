@@ -297,7 +297,7 @@ fn newest_submission<'a>(history: &'a [LoggedMove], state: &str) -> Option<&'a L
     if state == "draft" { None } else { newest() }
 }
 
-/// Takes a proposal back before others were asked, to write it anew.
+/// Takes a proposal back before others were asked: what was submitted is a draft again, a draft is given up.
 ///
 /// # Errors
 /// The database's refusal.

@@ -31,9 +31,9 @@ events:
   - { type: letter.drafted, description: A letter was begun. }
   - { type: letter.posted, description: It left the house. }
 states:
-  - { code: draft, class: idle, initial: true, color: c, icon: i, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
-  - { code: sent, class: terminal, terminal: true, color: c, icon: i, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
-  - { code: burnt, class: terminal, terminal: true, color: c, icon: i, label: { en: Burnt, vi: Đã đốt }, message: { en: gone, vi: đã đi } }
+  - { code: draft, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
+  - { code: sent, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
+  - { code: burnt, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Burnt, vi: Đã đốt }, message: { en: gone, vi: đã đi } }
 transitions:
   - { id: begin, from: "∅", to: draft, actors: [pic_human], trigger: { kind: rpc, ref: letter_begin }, event: letter.drafted }
   - { id: post, from: draft, to: sent, actors: [pic_human], trigger: { kind: rpc, ref: letter_post }, event: letter.posted, proposed: true }

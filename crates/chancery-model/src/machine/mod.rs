@@ -8,6 +8,8 @@
 
 mod vocabulary;
 
+mod appearance;
+
 mod file;
 
 mod expand;
@@ -18,6 +20,7 @@ pub mod schema_subset;
 
 mod diagram;
 
+pub use appearance::{COLOURS, ICONS};
 pub use check::{Finding, Rule, check};
 pub use diagram::diagram;
 pub use expand::{Definition, Facet, Message, State, Transition};

@@ -169,3 +169,17 @@ vocabulary! {
         Observer = "observer",
     }
 }
+
+impl ActorClass {
+    /// Whether anybody can ever move a run of this kind in this class: a login of the database acts for it, and where the kind has no
+    /// commands of its own, that login may begin and move its runs. The database derives the same from its grants (`fsm.can_act`); a
+    /// test compares.
+    #[must_use]
+    pub const fn can_act(self, scope: Scope) -> bool {
+        match (self, scope) {
+            (Self::Observer, _)
+            | (Self::ReviewAuthority | Self::ExecutorDot991 | Self::VerifierDot992, Scope::Custom) => false,
+            _ => true,
+        }
+    }
+}

@@ -17,6 +17,7 @@ pub const MACHINE: Machine = Machine {
         State::open("approved"),
         State::terminal("rejected"),
         State::terminal("merged"),
+        State::terminal("withdrawn"),
     ],
     terminal_exits: &[],
     rules,
@@ -54,6 +55,16 @@ fn rules() -> Vec<Rule> {
         "withdraw" "submitted" => "draft" by "executor_worker" on "rpc" "withdraw"
             if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
         "withdraw" "submitted" => "draft" by "mow_orchestrator" on "rpc" "withdraw"
+            if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
+        "discard" "draft" => "withdrawn" by "pic_human" on "rpc" "withdraw"
+            if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
+        "discard" "draft" => "withdrawn" by "reviewer" on "rpc" "withdraw"
+            if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
+        "discard" "draft" => "withdrawn" by "sovereign" on "rpc" "withdraw"
+            if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
+        "discard" "draft" => "withdrawn" by "executor_worker" on "rpc" "withdraw"
+            if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
+        "discard" "draft" => "withdrawn" by "mow_orchestrator" on "rpc" "withdraw"
             if ["G-PROPOSER"] emits "proposal.withdrawn" audit no;
 
         "open" "submitted" => "review" by "system" on "event" "approval_requested"

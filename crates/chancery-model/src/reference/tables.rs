@@ -39,8 +39,8 @@ fn tables_have_the_size_the_seeds_add_up_to() {
     check_size("birth_permit", 6, 11);
     // receive 1, announce 1
     check_size("governance_candidate", 2, 2);
-    // birth 5, submit 5, withdraw 5, open 1, approve 1, reject 1, return 2, merge 4
-    check_size("proposal", 6, 24);
+    // birth 5, submit 5, withdraw 5, discard 5, open 1, approve 1, reject 1, return 2, merge 4
+    check_size("proposal", 7, 29);
     // birth 5, claim 2, extend 1, release 2, succeed 2, retry 2, expire 2, fail 2, give_up 2, die 1,
     // cancel 4 states × 4 actors = 16, settle 1, dismiss 2
     check_size("job", 9, 40);

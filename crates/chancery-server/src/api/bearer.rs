@@ -19,7 +19,7 @@ pub(crate) const COOKIE_NAME: &str = "chancery_session";
 /// What a form must show.
 const CSRF: &str = "chancery-csrf";
 /// What the token in the data directory is for: workers on this machine.
-const LOCAL_PERMISSIONS: [&str; 2] = ["queue.work", "queue.read"];
+const LOCAL_PERMISSIONS: [&str; 3] = ["queue.enqueue", "queue.read", "queue.work"];
 
 /// Whoever shows a token or a cookie that is good.
 pub(crate) async fn bearer(

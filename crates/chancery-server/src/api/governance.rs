@@ -3,7 +3,7 @@
 use chancery_api::Nothing;
 use chancery_api::governance::{
     ISSUE_ACKNOWLEDGE, ISSUE_RESOLVE, IssueAnswer, PROBLEM, PROBLEM_LIST, PROBLEMS, ProblemPage,
-    ProblemQuery, ProblemShown, Problems, SUMMARIES, SUMMARY, SUMMARY_PUT, Summaries, Summary,
+    ProblemQuery, ProblemShown, Problems, NewSummary, SUMMARIES, SUMMARY, SUMMARY_PUT, Summaries, Summary,
     SummaryQuery, SummaryShown, TIMELINE, Timeline, TimelineQuery,
 };
 use chancery_api::id::{IssueId, SummaryId};
@@ -127,8 +127,8 @@ async fn summary(call: Call<Nothing, Nothing>) -> Result<Answered<SummaryShown>,
     Ok(told::<SummaryShown>(shown)?.into())
 }
 
-async fn put(call: Call<Nothing, Map<String, Value>>) -> Result<Answered<Summary>, Problem> {
-    let body = Value::Object(call.body.clone());
+async fn put(call: Call<Nothing, NewSummary>) -> Result<Answered<Summary>, Problem> {
+    let body = Value::Object(call.body.0.clone());
     let summary = engine::summaries::put(call.store(), &body, call.reader(), call.key()).await?;
     Ok(told::<Summary>(summary)?.into())
 }

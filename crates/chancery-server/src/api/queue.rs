@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use chancery_api::id::{BatchId, JobId};
 use chancery_api::queue::{
-    DEAD, DEAD_LETTER, DISMISS, DeadLetter, DeadLetterShown, DeadQuery, Dismiss, JOB, JobShown,
-    LAG, Lag, LagPair, LagPoint, LagQuery, PROPOSE_REPLAY, ProposeReplay, QUEUE, Queue, RUN_REPLAY,
-    Replay, RunReplay, SHOW_REPLAY, WORKERS, Workers,
+    DEAD, DEAD_LETTER, DISMISS, DeadLetter, DeadLetterShown, DeadQuery, Dismiss, FREEZE,
+    FreezeWorkers, JOB, JobShown, LAG, Lag, LagPair, LagPoint, LagQuery, PROPOSE_REPLAY,
+    ProposeReplay, QUEUE, Queue, RUN_REPLAY, Replay, RunReplay, SHOW_REPLAY, THAW, WORKERS, Workers,
+    WorkersFrozen,
 };
 use chancery_api::{Nothing, Page};
 use chancery_engine::approval;
@@ -38,6 +39,8 @@ pub(super) fn bind(routes: Routes) -> Routes {
         .on(&SHOW_REPLAY, replay)
         .on(&RUN_REPLAY, run)
         .on(&WORKERS, workers)
+        .on(&FREEZE, freeze)
+        .on(&THAW, thaw)
         .on(&LAG, lag)
 }
 
@@ -192,7 +195,32 @@ async fn run(call: Call<Nothing, RunReplay>) -> Result<Answered<Replay>, Problem
 }
 
 async fn workers(call: Call<Nothing, Nothing>) -> Result<Answered<Workers>, Problem> {
-    Ok(Workers { items: told(call.store().queue_health().await?)? }.into())
+    let store = call.store();
+    let items = told(store.queue_health().await?)?;
+    let actions = told(store.fn_freeze_actions(call.reader()).await?)?;
+    Ok(Workers { items, actions }.into())
+}
+
+async fn freeze(call: Call<Nothing, FreezeWorkers>) -> Result<Answered<WorkersFrozen>, Problem> {
+    set_frozen(&call, true).await
+}
+
+async fn thaw(call: Call<Nothing, FreezeWorkers>) -> Result<Answered<WorkersFrozen>, Problem> {
+    set_frozen(&call, false).await
+}
+
+async fn set_frozen(
+    call: &Call<Nothing, FreezeWorkers>,
+    frozen: bool,
+) -> Result<Answered<WorkersFrozen>, Problem> {
+    let (store, class) = (call.store(), call.text("class"));
+    let FreezeWorkers { reason, actor_class } = &call.body;
+    let actor_class = match actor_class {
+        Some(class) => class.clone(),
+        None => people::freezing_class(store, call.reader()).await?,
+    };
+    store.fn_heartbeat_freeze(class, frozen, reason, call.reader(), &actor_class).await?;
+    Ok(WorkersFrozen { class: class.to_owned(), frozen, reason: reason.clone() }.into())
 }
 
 async fn lag(call: Call<LagQuery, Nothing>) -> Result<Answered<Lag>, Problem> {

@@ -27,8 +27,8 @@ events:
   - { type: meter.ticked, description: A meter moved on. }
 guards: []
 states:
-  - { code: running, class: active, initial: true, color: c, icon: i, label: { en: Running, vi: Chạy }, message: { en: runs, vi: chạy } }
-  - { code: stopped, class: terminal, terminal: true, color: c, icon: i, label: { en: Stopped, vi: Dừng }, message: { en: stands, vi: dừng } }
+  - { code: running, class: active, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Running, vi: Chạy }, message: { en: runs, vi: chạy } }
+  - { code: stopped, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Stopped, vi: Dừng }, message: { en: stands, vi: dừng } }
 transitions:
   - { id: begin, from: "∅", to: running, actors: [executor_worker], trigger: { kind: rpc, ref: meter_begin }, event: meter.started }
   - { id: tick, from: running, to: running, actors: [executor_worker], trigger: { kind: timer, ref: meter_tick }, event: meter.ticked }

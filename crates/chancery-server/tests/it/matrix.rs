@@ -1,5 +1,5 @@
 //! SEC-2: every route × everybody × {own, other, missing, malformed, foreign, expired, revoked, inactive, forged}. What a class may is read
-//! from `identity.class_permission`; a route without a row fails.
+//! from `identity.v_class_permission`; a route without a row fails.
 
 mod owners;
 mod rows;

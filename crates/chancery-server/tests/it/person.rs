@@ -32,7 +32,7 @@ impl Person {
         let own = OwnKey { key_id, key: key.clone() };
         own.register(&operator, name, None, None).await.expect("a key");
         let held = format!(
-            "select distinct permission from identity.class_permission where actor_class = any ('{{{}}}') order by 1",
+            "select distinct permission from identity.v_class_permission where actor_class = any ('{{{}}}') order by 1",
             classes.join(",")
         );
         let scopes: Vec<String> = scene.db.texts(&held).await.into_iter().flatten().collect();

@@ -46,7 +46,7 @@ impl<'a> Person<'a> {
         own.register(&operator, name, None, None).await.expect("a key");
         let list = held.iter().map(|class| format!("'{class}'")).collect::<Vec<_>>().join(",");
         let query = format!(
-            "select distinct permission from identity.class_permission where actor_class in ({list}) order by 1"
+            "select distinct permission from identity.v_class_permission where actor_class in ({list}) order by 1"
         );
         let scopes: Vec<String> = scene.db.texts(&query).await.into_iter().flatten().collect();
         let token = Self::token(scene, name, &scopes).await;

@@ -236,6 +236,21 @@ async fn what_a_reader_may_not_see_is_nowhere() {
     let small = alice.ask(scene, "GET", &path, &small, Value::Null).await;
     assert_eq!(small.is(200).headers["content-encoding"], "gzip");
     assert_eq!(small.body["steps"], snapshot.body["steps"]);
+    // Seed C §6.2: the versions of units that steps and tasks work on are in it.
+    assert!(read.steps.iter().all(|step| step.pinned_version_id.is_none()));
+    let (unit, mut admin) = (Uuid::now_v7(), scene.db.superuser().await);
+    for table in ["step_run", "task_run"] {
+        let pin = format!(
+            "alter table workflow.{table} disable trigger all; update workflow.{table} set pinned_iu_version_id = '{unit}'"
+        );
+        sqlx::raw_sql(sqlx::AssertSqlSafe(pin)).execute(&mut admin).await.expect("pinned by hand");
+    }
+    let pinned = alice.get(scene, &format!("{run_path}/snapshot")).await;
+    let unit = json!(format!("unv_{}", unit.simple()));
+    for list in ["steps", "tasks"] {
+        let rows = pinned.is(200).body[list].as_array().expect("a list");
+        assert!(!rows.is_empty() && rows.iter().all(|one| one["pinned_version_id"] == unit));
+    }
     let nobody = Uuid::now_v7().simple();
     alice
         .get(scene, &format!("/v1/workflow-runs/wfr_{nobody}/snapshot"))

@@ -181,3 +181,41 @@ async fn permits_are_asked_for_and_taken_back() {
     let nobody = format!("/v1/births/permits/prm_{}", Uuid::now_v7().simple());
     alice.get(scene, &nobody).await.is_refusal(404, "RB019");
 }
+
+/// UIG-5, C §7.5: whoever settles problems freezes and thaws a class of workers, with a reason; the pages say who may. Everybody else is refused,
+/// and so is a class that never ticked.
+#[tokio::test]
+async fn a_class_of_workers_is_frozen_and_thawed() {
+    let scene = Scene::new().await;
+    let scene = &scene;
+    let alice = Person::new(scene, "alice", "human", &["pic_human"]).await;
+    let ola = Person::new(scene, "ola", "human", &["observer"]).await;
+    let hand = Person::new(scene, "hand", "service", &["executor_worker"]).await;
+    hand.ask(scene, "POST", "/v1/queue/noop/heartbeat", &[], json!({ "worker": "w1" })).await.is(200);
+    let frozen = async || alice.get(scene, "/v1/workers").await.is(200).body["items"][0]["class_frozen"].clone();
+    let actions = async |who: &Person| {
+        let actions = who.get(scene, "/v1/workers").await.is(200).body["actions"].clone();
+        let allowed = |n: usize| (actions[n]["name"].clone(), actions[n]["allowed"].clone());
+        [allowed(0), allowed(1)]
+    };
+    assert_eq!(actions(&alice).await, [(json!("freeze"), json!(true)), (json!("thaw"), json!(true))]);
+    assert_eq!(actions(&ola).await, [(json!("freeze"), json!(false)), (json!("thaw"), json!(false))]);
+    let class = alice.get(scene, "/v1/workers").await.body["items"][0]["class"].as_str().expect("a class").to_owned();
+    let path = |verb: &str| format!("/v1/workers/{class}/{verb}");
+
+    let before = scene.db.fingerprint().await;
+    let reason = json!({ "reason": "the disk is replaced" });
+    for who in [&ola, &hand] {
+        who.ask(scene, "POST", &path("freeze"), &[], reason.clone()).await.is_refusal(403, "RI040");
+    }
+    let blank = json!({ "reason": " " });
+    alice.ask(scene, "POST", &path("freeze"), &[], blank).await.is_refusal(422, "RE022");
+    let unknown = alice.ask(scene, "POST", "/v1/workers/nobodys/freeze", &[], reason.clone()).await;
+    unknown.is_refusal(404, "RE050");
+    assert_eq!(before, scene.db.fingerprint().await, "nothing changed");
+
+    let answer = alice.ask(scene, "POST", &path("freeze"), &[], reason.clone()).await;
+    assert_eq!((&answer.is(200).body["frozen"], frozen().await), (&json!(true), json!(true)));
+    let answer = alice.ask(scene, "POST", &path("thaw"), &[], reason).await;
+    assert_eq!((&answer.is(200).body["frozen"], frozen().await), (&json!(false), json!(false)));
+}

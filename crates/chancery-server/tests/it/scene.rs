@@ -1,6 +1,5 @@
 //! A host over a database of its own.
 
-use std::fs;
 use std::io::Read as _;
 use std::sync::Arc;
 
@@ -8,11 +7,12 @@ use axum::body::{Body, to_bytes};
 use axum::http::{HeaderMap, Request, StatusCode};
 use axum::response::Response;
 use chancery_engine::loops::{Board, LOOPS};
+use chancery_engine::registry::install_product_machines;
 use chancery_server::{Host, router};
 use chancery_store::access::NewToken;
 use chancery_store::managed::{Env, Home, Secret, secrets};
 use chancery_store::{Role, Store};
-use chancery_testkit::{TestDb, repo_path};
+use chancery_testkit::TestDb;
 use flate2::read::GzDecoder;
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -41,9 +41,9 @@ pub(crate) struct Answer {
 impl Scene {
     pub(crate) async fn new() -> Self {
         let db = TestDb::new().await;
-        let machine =
-            fs::read_to_string(repo_path("machines/job.yaml")).expect("the machine of jobs");
-        db.machine(&machine).await;
+        // As in every database that was migrated: what people may follows from the machines.
+        let machines = install_product_machines(&db.store(Role::Migrator), "test").await;
+        machines.expect("the machines of the product");
         let folder = tempfile::tempdir().expect("a folder");
         let home =
             Home::resolve(Some(folder.path().join("home")), &Env::default()).expect("a home");
@@ -71,7 +71,7 @@ impl Scene {
             token_id: Uuid::now_v7(),
             principal: name,
             label: "works",
-            scopes: &["queue.work".to_owned()],
+            scopes: &["queue.enqueue", "queue.work"].map(str::to_owned),
             seconds: 3600,
             token_sha256: Sha256::digest(token.as_bytes()).into(),
             acted_by: None,

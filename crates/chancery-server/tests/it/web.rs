@@ -139,7 +139,7 @@ impl Web {
     /// A token with everything that its principal may.
     pub(crate) async fn whole_token(&self, principal: &str) -> String {
         let query = format!(
-            "select distinct c.permission from identity.class_permission c join identity.principal p on c.actor_class = any (p.actor_classes)
+            "select distinct c.permission from identity.v_class_permission c join identity.principal p on c.actor_class = any (p.actor_classes)
               where p.name = '{principal}' order by 1"
         );
         let scopes: Vec<String> = self.scene.db.texts(&query).await.into_iter().flatten().collect();

@@ -46,6 +46,7 @@ const RELEASED_ROWS: &[&str] = &[
     "identity.class_permission",
     "identity.login_actor_class",
     "identity.permission",
+    "identity.permission_source",
     "iu.dot_iu_command_catalog",
     "workflow.failure_class_registry",
 ];

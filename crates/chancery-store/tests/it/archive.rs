@@ -20,9 +20,9 @@ events:
 guards:
   - { name: no_open_paper, kind: config, rule: '$.run.children.open == 0', reads: [children], description: Every paper is done. }
 states:
-  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
-  - { code: reviewing, class: active, color: c, icon: i, label: { en: Reviewing, vi: Đang xem }, message: { en: read, vi: đọc } }
-  - { code: completed, class: terminal, terminal: true, color: c, icon: i, label: { en: Completed, vi: Xong }, message: { en: done, vi: xong } }
+  - { code: open, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
+  - { code: reviewing, class: active, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Reviewing, vi: Đang xem }, message: { en: read, vi: đọc } }
+  - { code: completed, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Completed, vi: Xong }, message: { en: done, vi: xong } }
 transitions:
   - { id: begin, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_begin } }
   - { id: review, from: open, to: reviewing, actors: [executor_worker], trigger: { kind: rpc, ref: dossier_review } }
@@ -40,8 +40,8 @@ events:
 guards:
   - { name: dossier_goes_on, kind: config, rule: '$.run.parent.terminal == false', reads: [parent], description: The dossier is not completed. }
 states:
-  - { code: open, class: idle, initial: true, color: c, icon: i, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
-  - { code: done, class: terminal, terminal: true, color: c, icon: i, label: { en: Done, vi: Xong }, message: { en: done, vi: xong } }
+  - { code: open, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Open, vi: Mở }, message: { en: open, vi: mở } }
+  - { code: done, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Done, vi: Xong }, message: { en: done, vi: xong } }
 transitions:
   - { id: begin, from: "∅", to: open, actors: [executor_worker], trigger: { kind: rpc, ref: paper_begin } }
   - { id: finish, from: open, to: done, actors: [executor_worker], trigger: { kind: rpc, ref: paper_finish } }

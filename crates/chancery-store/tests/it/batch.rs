@@ -27,9 +27,9 @@ guards:
   - { name: can_be_lifted, kind: config, rule: '$.run.data.weight < 30', reads: [], description: It is not too heavy. }
   - { name: not_by_its_sender, kind: config, rule: '$.actor.principal != $.run.started_by', reads: [], description: Nobody receives their own parcel. }
 states:
-  - { code: packed, class: idle, initial: true, color: c, icon: i, label: { en: Packed, vi: Đã gói }, message: { en: waits, vi: chờ } }
-  - { code: moving, class: active, color: c, icon: i, label: { en: Moving, vi: Đang đi }, message: { en: moves, vi: đi } }
-  - { code: received, class: terminal, terminal: true, color: c, icon: i, label: { en: Received, vi: Đã nhận }, message: { en: there, vi: đến } }
+  - { code: packed, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Packed, vi: Đã gói }, message: { en: waits, vi: chờ } }
+  - { code: moving, class: active, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Moving, vi: Đang đi }, message: { en: moves, vi: đi } }
+  - { code: received, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Received, vi: Đã nhận }, message: { en: there, vi: đến } }
 transitions:
   - { id: begin, from: "∅", to: packed, actors: [executor_worker], trigger: { kind: rpc, ref: parcel_begin } }
   - { id: carry, from: [packed, moving], to: moving, actors: [executor_worker], trigger: { kind: rpc, ref: parcel_carry }, guards: [can_be_lifted], event: parcel.moved }

@@ -1,7 +1,7 @@
 //! Heartbeats: who is silent, and that nobody is well again without having recovered (EVT-3, UIG-5).
 
 use chancery_engine::governance::Pulse;
-use chancery_model::refusal::Code::{RE022, RE023, RI001, RI003, RI004};
+use chancery_model::refusal::Code::{RE022, RE023, RE050, RI001, RI003, RI004};
 use chancery_store::governance::{IssueAnswer, IssueFilter, Tick, Ticked};
 use chancery_store::{Role, Store};
 use chancery_testkit::TestDb;
@@ -325,6 +325,12 @@ async fn a_malformed_tick_is_refused() {
     assert_eq!(freeze(" ", "pic_human").await, [RE022]);
     assert_eq!(freeze("because", "system").await, [RE022], "a person freezes");
     assert_eq!(freeze("because", "reviewer").await, [RI003]);
+    // A name that no worker ever had would hold nobody up.
+    let unknown = store.fn_heartbeat_freeze("lopo", true, "because", "operator", "pic_human").await;
+    let refusal = unknown.expect_err("no such class");
+    let problem = &refusal.refusal().expect("a refusal").problems[0];
+    assert_eq!((problem.code, &problem.facts["worker_class"]), (RE050, &json!("lopo")));
+    assert_eq!(freeze("\t", "pic_human").await, [RE022], "a tab is no reason");
     assert_eq!(codes(store.fn_silent_check("operator").await), [RI003]);
     assert_eq!(before, db.fingerprint().await);
 

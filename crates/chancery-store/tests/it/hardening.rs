@@ -122,10 +122,10 @@ events: []
 guards:
   - { name: is_one, kind: config, rule: '$.run.data.n == 1', reads: [], description: A guard to look at. }
 states:
-  - { code: begun, class: idle, initial: true, color: c, icon: i, label: { en: Begun, vi: Mới }, message: { en: begun, vi: mới } }
-  - { code: cut, class: active, color: c, icon: i, label: { en: Cut, vi: Cắt }, message: { en: cut, vi: cắt } }
-  - { code: verified, class: active, color: c, icon: i, label: { en: Verified, vi: Kiểm }, message: { en: verified, vi: kiểm } }
-  - { code: reviewed, class: terminal, terminal: true, color: c, icon: i, label: { en: Reviewed, vi: Duyệt }, message: { en: reviewed, vi: duyệt } }
+  - { code: begun, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Begun, vi: Mới }, message: { en: begun, vi: mới } }
+  - { code: cut, class: active, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Cut, vi: Cắt }, message: { en: cut, vi: cắt } }
+  - { code: verified, class: active, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Verified, vi: Kiểm }, message: { en: verified, vi: kiểm } }
+  - { code: reviewed, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Reviewed, vi: Duyệt }, message: { en: reviewed, vi: duyệt } }
 transitions:
   - { id: begin, from: "∅", to: begun, actors: [executor_worker], trigger: { kind: rpc, ref: letter_begin } }
   - { id: cut, from: begun, to: cut, actors: [executor_dot991], trigger: { kind: rpc, ref: cut }, guards: [is_one] }

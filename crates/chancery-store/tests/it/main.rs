@@ -1,6 +1,7 @@
 //! The rules as they stand in PostgreSQL, asked through the real logins.
 
 mod access;
+mod appearance;
 mod approval;
 mod approval_by_hand;
 mod approval_use;

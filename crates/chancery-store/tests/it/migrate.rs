@@ -135,7 +135,7 @@ async fn rights_given_by_hand_are_taken_back() {
     for grant in [
         "grant insert, update on fsm.run to chancery_app",
         "grant select on identity.signing_key to cutter_ro",
-        "grant execute on function fsm.fn_machine_apply(jsonb, text, text, boolean) to public",
+        "grant execute on function fsm.fn_machine_apply(jsonb, text, text, boolean, boolean) to public",
     ] {
         admin.execute(grant).await.expect("the superuser may");
     }
@@ -145,7 +145,7 @@ async fn rights_given_by_hand_are_taken_back() {
     let held: bool = sqlx::query_scalar(
         "select has_table_privilege('chancery_app', 'fsm.run', 'insert')
              or has_table_privilege('cutter_ro', 'identity.signing_key', 'select')
-             or has_function_privilege('public', 'fsm.fn_machine_apply(jsonb, text, text, boolean)', 'execute')",
+             or has_function_privilege('public', 'fsm.fn_machine_apply(jsonb, text, text, boolean, boolean)', 'execute')",
     )
     .fetch_one(&mut admin)
     .await
@@ -290,7 +290,7 @@ async fn a_release_undoes_what_was_changed_by_hand() {
         "create or replace function fsm.floor_state() returns table (code text, semantic_class text, ui_color_token text)
            language sql immutable as $body$ values ('anything', 'goes', 'here') $body$",
         "create or replace function internal.refuse_direct_write() returns trigger language plpgsql as $body$ begin return new; end $body$",
-        "alter function fsm.fn_machine_apply(jsonb, text, text, boolean) security invoker",
+        "alter function fsm.fn_machine_apply(jsonb, text, text, boolean, boolean) security invoker",
         "create or replace view identity.v_identity_log as
            select l.identity_log_id, l.at, l.login_role, l.acted_by, l.action, l.principal, '{}'::jsonb as facts from identity.identity_log l",
         "alter table fsm.run disable trigger run_is_never_deleted",

@@ -316,3 +316,30 @@ async fn ten_thousand_problems_are_looked_at_quickly() {
     assert!(ratio(times[0].0, times[1].0) < 100.0 && times[1].0 < Duration::from_secs(3));
     assert!(ratio(times[0].1, times[1].1) < 100.0 && times[1].1 < Duration::from_secs(3));
 }
+
+/// UIG-1: what a person mistyped in the payload of a move of their own is told to them and stays on record, and is no problem that somebody has
+/// to mend. What a program sends is, and so is an event that nobody declared.
+#[tokio::test]
+async fn a_typo_of_a_person_is_no_schema_violation() {
+    let flow = Flow::on(TestDb::new().await).await;
+    findings(&flow.db).await;
+    flow.db.service("sender", &["executor_worker"]).await;
+    let count = async || {
+        let problems = flow.store.fn_problems("chancery").await.expect("problems");
+        count_of(&problems, "schema_violation")
+    };
+    assert_eq!(count().await, Some(0));
+    let record = async |code: &str, who: &str| {
+        let facts = json!({ "principal": who, "breaks": [] });
+        flow.store.fn_event_validation_record("letter.posted", code, &facts).await.expect("a record")
+    };
+    record("RE002", "petra").await;
+    assert_eq!(count().await, Some(0), "a person's typo");
+    record("RE002", "sender").await;
+    assert_eq!(count().await, Some(1), "what a program sends");
+    record("RE001", "petra").await;
+    assert_eq!(count().await, Some(2), "an event that is not registered is wrong whoever asks for it");
+    record("RE002", "somebody-unknown").await;
+    assert_eq!(count().await, Some(3), "who is not known to be a person counts");
+    assert_eq!(flow.db.count("event.event_validation_audit").await, 4, "all of it is on record");
+}

@@ -6,6 +6,7 @@ use chancery_store::workflow::{Act, NewProposal, ProposalReport};
 use serde_json::{Value, json};
 use uuid::Uuid;
 
+use crate::flow_words::{human, workflow};
 use crate::flow_world::{Flow, facts, hex, sha};
 
 struct Proposal {
@@ -224,4 +225,28 @@ async fn a_proposal_is_rejected_withdrawn_or_returned() {
         flow.refuses(carry_out(&flow, id, &json!({}), json!({ "audit_ref": "A" }))).await,
         ["RS004"]
     );
+}
+
+/// PRO-1, UIW-7: a draft is given up by who wrote it, and stays so. Given up twice with one key it is once; nobody else gives it up.
+#[tokio::test]
+async fn a_draft_is_given_up_by_its_writer() {
+    let flow = Flow::new().await;
+    let definition = workflow("doc", vec![human("a")], vec![]);
+    let change = Uuid::now_v7();
+    flow.propose(change, &definition).await.expect("a draft");
+    let other = Uuid::now_v7();
+    create(&flow, other, &edge()).await.expect("a draft");
+    for (kind, id) in [("workflow_change", change), ("proposal", other)] {
+        let by_another = flow.proposal_move(kind, id, "withdraw", json!({}), "rita");
+        assert_eq!(flow.refuses(by_another).await, ["RS006"], "who wrote it");
+        let given_up = flow.proposal_move(kind, id, "withdraw", json!({}), "petra").await;
+        assert_eq!(given_up.expect("given up")["state"], "withdrawn");
+        for call in ["submit", "withdraw"] {
+            let again = flow.proposal_move(kind, id, call, json!({ "digest": "" }), "petra");
+            assert!(!flow.refuses(again).await.is_empty(), "{call} of what was given up");
+        }
+    }
+    assert_eq!(flow.refuses(flow.propose(change, &workflow("doc", vec![human("b")], vec![]))).await, ["RW005"]);
+    // A new one of the same workflow stands by itself.
+    flow.propose(Uuid::now_v7(), &definition).await.expect("another draft");
 }

@@ -8,7 +8,7 @@ use chancery_engine::registry;
 use chancery_model::canonical;
 use chancery_model::machine::{Definition, File, GuardKind};
 use chancery_model::refusal::Code::{self, *};
-use chancery_store::fsm::{MachineApplied, Move};
+use chancery_store::fsm::{Activate, MachineApplied, Move};
 use chancery_store::{Error, Role, Store};
 use chancery_testkit::{TestDb, repo_path, shipped};
 use serde_json::{Value, json};
@@ -551,4 +551,35 @@ async fn a_proposed_transition_waits_for_its_approval() {
         start(&store, "letter@1.0.0", json!({})).await.is_err(),
         "no new runs of a version that is not active"
     );
+}
+
+/// FSM-9: a version older than the active one becomes active only when that is said; applying the active one again changes nothing.
+#[tokio::test]
+async fn an_older_version_is_not_made_active_by_the_way() {
+    let db = TestDb::new().await;
+    let operator = db.store(Role::Migrator);
+    let active = async || db.text("select state_machine_id from fsm.state_machine_def where active and name = 'letter'").await;
+    for version in ["1.9.0", "1.10.0-rc.2", "1.10.0-rc.10", "1.10.0"] {
+        apply(&operator, &document(&letter(version)), true).await.expect("newer than the one before");
+    }
+    assert_eq!(active().await, "letter@1.10.0");
+    let before = db.fingerprint().await;
+    let unchanged = apply(&operator, &document(&letter("1.10.0")), true).await.expect("the same");
+    assert_eq!((unchanged.outcome.as_str(), unchanged.active), ("unchanged", true));
+    // Stored before or not.
+    for version in ["1.9.0", "1.10.0-rc.10", "1.2.0", "0.99.99"] {
+        let facts = refused(apply(&operator, &document(&letter(version)), true).await, RS028);
+        let machine = format!("letter@{version}");
+        assert_eq!(facts, json!({ "machine": machine, "active": "letter@1.10.0" }));
+    }
+    assert_eq!(before, db.fingerprint().await, "nothing changed");
+
+    let stored = apply(&operator, &document(&letter("1.2.0")), false).await.expect("stored only");
+    assert_eq!((stored.outcome.as_str(), stored.active), ("created", false));
+    assert_eq!(active().await, "letter@1.10.0");
+    let older = document(&letter("1.9.0"));
+    let digest = hex::encode(canonical::sha256(&older));
+    let back = operator.fn_machine_apply(&older, &digest, "operator", Activate::AlsoOlder).await;
+    assert_eq!(back.expect("it was said").outcome, "activated");
+    assert_eq!(active().await, "letter@1.9.0");
 }

@@ -25,18 +25,18 @@ guards:
   - { name: reader_is_not_writer, kind: config, rule: '$.actor.principal != $.run.started_by', reads: [], description: Nobody checks their own letter. }
   - { name: poster_is_not_reader, kind: config, rule: '$.actor.principal != $.run.movers.check', reads: [history], description: The reader does not post it. }
 states:
-  - { code: draft, class: idle, initial: true, color: c, icon: i, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
-  - { code: checked, class: active, color: c, icon: i, label: { en: Checked, vi: Đã đọc }, message: { en: read, vi: đã đọc } }
+  - { code: draft, class: idle, initial: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Draft, vi: Nháp }, message: { en: being written, vi: đang viết } }
+  - { code: checked, class: active, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Checked, vi: Đã đọc }, message: { en: read, vi: đã đọc } }
   - code: held
     class: wait
-    color: c
-    icon: i
+    color: ui.traffic_light.gray
+    icon: icon.circle_hollow
     label: { en: Held, vi: Giữ lại }
     message: { en: waits, vi: chờ }
     facets:
-      - { code: waiting_stamp, ordinal: 10, icon: i, label: { en: stamp, vi: tem } }
-      - { code: waiting_person, ordinal: 20, icon: i, label: { en: person, vi: người } }
-  - { code: sent, class: terminal, terminal: true, color: c, icon: i, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
+      - { code: waiting_stamp, ordinal: 10, icon: icon.circle_hollow, label: { en: stamp, vi: tem } }
+      - { code: waiting_person, ordinal: 20, icon: icon.circle_hollow, label: { en: person, vi: người } }
+  - { code: sent, class: terminal, terminal: true, color: ui.traffic_light.gray, icon: icon.circle_hollow, label: { en: Sent, vi: Đã gửi }, message: { en: gone, vi: đã đi } }
 transitions:
   - { id: begin, from: "∅", to: draft, actors: [pic_human, executor_worker], trigger: { kind: rpc, ref: letter_begin }, event: letter.drafted }
   - { id: check, from: draft, to: checked, actors: [reviewer], trigger: { kind: rpc, ref: letter_check }, guards: [has_text, reader_is_not_writer], event: letter.checked }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::super::appearance::{COLOURS, ICONS};
 use super::super::expand::{Definition, Transition};
 use super::super::file::{Claim, Invariant};
-use super::super::vocabulary::{ANY_STATE, BIRTH, Scope};
+use super::super::vocabulary::{ANY_STATE, ActorClass, BIRTH, Scope};
 use super::finding::{Finding, Rule};
 use super::graph::edge;
 
@@ -13,10 +14,56 @@ pub(super) fn check(definition: &Definition, findings: &mut Vec<Finding>) {
     shapes(definition, findings);
     duplicates(definition, findings);
     transition_names(definition, findings);
+    actors(definition, findings);
+    looks(definition, findings);
     invariant_names(definition, findings);
     unused(definition, findings);
     texts(definition, findings);
     rollups(definition, findings);
+}
+
+/// Classes in which nobody ever moves such a run.
+fn actors(definition: &Definition, findings: &mut Vec<Finding>) {
+    let mut reported = BTreeSet::new();
+    for row in definition.transitions.iter().filter(|row| !row.actor.can_act(definition.scope)) {
+        if reported.insert((row.declaration, row.actor)) {
+            let able = ActorClass::ALL.iter().filter(|class| class.can_act(definition.scope));
+            let able: Vec<_> = able.map(|class| class.code()).collect();
+            let message = format!(
+                "{} can be made by {}, which never moves runs of kind {}; choose from {}",
+                row.label,
+                row.actor,
+                definition.scope,
+                able.join(", ")
+            );
+            findings.push(Finding::new(Rule::ActorNeverActs, message).with_path(edge(row)));
+        }
+    }
+}
+
+/// Colours and icons that no page can draw.
+fn looks(definition: &Definition, findings: &mut Vec<Finding>) {
+    let mut icon = |of: String, icon: &str| {
+        if !ICONS.contains(&icon) {
+            let message = format!("{of} has the icon {icon}, which has no silhouette; choose from {}", ICONS.join(", "));
+            findings.push(Finding::new(Rule::UnknownIcon, message));
+        }
+    };
+    for state in &definition.states {
+        icon(format!("state {}", state.code), &state.icon);
+        for facet in &state.facets {
+            icon(format!("facet {} of {}", facet.code, state.code), &facet.icon);
+        }
+    }
+    for state in definition.states.iter().filter(|state| !COLOURS.contains(&state.color.as_str())) {
+        let message = format!(
+            "state {} has the colour {}, which the palette does not have; choose from {}",
+            state.code,
+            state.color,
+            COLOURS.join(", ")
+        );
+        findings.push(Finding::new(Rule::UnknownColour, message));
+    }
 }
 
 fn machine_identity(definition: &Definition, findings: &mut Vec<Finding>) {

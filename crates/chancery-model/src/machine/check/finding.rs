@@ -75,6 +75,12 @@ vocabulary! {
         UnknownEvent = "unknown_event",
         /// An invariant names a transition the machine does not have.
         UnknownLabel = "unknown_label",
+        /// A transition names an actor class in which nobody can ever move a run of this kind.
+        ActorNeverActs = "actor_never_acts",
+        /// A state has a colour that the palette does not have.
+        UnknownColour = "unknown_colour",
+        /// A state or facet has an icon that has no silhouette.
+        UnknownIcon = "unknown_icon",
         /// A guard is declared and no transition carries it.
         UnusedGuard = "unused_guard",
         /// An event is declared and no transition emits it.

@@ -96,7 +96,7 @@ fn machine(edges: &[Edge], claim: &str) -> String {
     let mut state = |code: &str, flags: &str| {
         let _ = writeln!(
             text,
-            "  - {{ code: {code}, class: idle, {flags}color: x, icon: x, label: {{ en: x }}, message: {{ en: x }} }}"
+            "  - {{ code: {code}, class: idle, {flags}color: ui.traffic_light.gray, icon: icon.circle_hollow, label: {{ en: x }}, message: {{ en: x }} }}"
         );
     };
     for index in 0..STATES {

@@ -50,7 +50,7 @@ fn whose(route: &str) -> Option<Owner> {
         | "move_run" | "vote" | "abandon_entry" | "stop_orchestrator_run" | "approve_orchestrator_run" | "merge_change" | "carry_out_proposal"
         | "pause_workflow_run" | "resume_workflow_run" | "cancel_workflow_run" | "move_step" | "extend_step" | "escalate_step_block"
         | "comment_step" | "checkpoint_step" | "move_task" | "extend_task" | "escalate_task_block" | "comment_task" | "checkpoint_task"
-        | "dismiss_dead_letter" | "run_replay" | "revoke_permit" | "issue_acknowledge" | "issue_resolve" => Owner::Nobody,
+        | "dismiss_dead_letter" | "freeze_workers" | "thaw_workers" | "run_replay" | "revoke_permit" | "issue_acknowledge" | "issue_resolve" => Owner::Nobody,
         _ => return None,
     })
 }

@@ -18,13 +18,17 @@ use super::world::World;
 const MAKER: &str = "m-maker";
 
 impl World {
-    /// One of each kind of thing.
-    pub(crate) async fn furnish(&mut self) {
+    /// The machines. What people may follows from them.
+    pub(super) async fn machines(&self) {
         for machine in shipped().iter().filter(|machine| machine.machine != "job") {
             self.scene.db.definition(machine).await;
         }
         let example = repo_path("machines/examples/purchase_approval.yaml");
         self.scene.db.machine(&fs::read_to_string(example).expect("the example")).await;
+    }
+
+    /// One of each kind of thing.
+    pub(crate) async fn furnish(&mut self) {
         let classes = ["pic_human", "task_pic_human", "executor_worker"];
         self.add(MAKER, "service", &classes).await;
         let may = self.permissions(&classes).await;

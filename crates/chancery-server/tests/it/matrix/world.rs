@@ -90,6 +90,7 @@ impl World {
             world.scene.db.texts("select code from identity.actor_class order by 1").await;
         world.classes = classes.into_iter().flatten().collect();
         assert_eq!(world.classes.len(), 12, "every class is a role of its own");
+        world.machines().await;
         world.people().await;
         world.strangers().await;
         world
@@ -103,7 +104,7 @@ impl World {
     pub(super) async fn permissions(&self, classes: &[&str]) -> BTreeSet<String> {
         let classes = classes.join(",");
         let query = format!(
-            "select distinct permission from identity.class_permission where actor_class = any (string_to_array('{classes}', ','))"
+            "select distinct permission from identity.v_class_permission where actor_class = any (string_to_array('{classes}', ','))"
         );
         self.scene.db.texts(&query).await.into_iter().flatten().collect()
     }
@@ -200,7 +201,7 @@ impl World {
             name: "the host's token".to_owned(),
             principal: String::new(),
             shows: Shows::Token(self.scene.token.clone()),
-            may: ["queue.read", "queue.work"].map(str::to_owned).into(),
+            may: ["queue.enqueue", "queue.read", "queue.work"].map(str::to_owned).into(),
         });
     }
 

@@ -47,7 +47,30 @@ type Break = fn(&mut Value);
 /// FSM-9: each way in which a machine fails to hold together has a fact of its own.
 #[tokio::test]
 async fn an_unsound_machine_is_refused_by_what_is_wrong_with_it() {
-    let cases: [(&str, Break, Value); 12] = [
+    let cases: [(&str, Break, Value); 16] = [
+        (
+            "an actor that only reads",
+            |d| set_on_rows(d, "release", "actor", &json!("observer")),
+            json!({ "actors_that_can_never_act": ["observer"] }),
+        ),
+        (
+            "an actor whose login moves no runs of one's own",
+            |d| set_on_rows(d, "release", "actor", &json!("review_authority")),
+            json!({ "actors_that_can_never_act": ["review_authority"] }),
+        ),
+        (
+            "a colour that the palette does not have",
+            |d| state(d, "held")["color"] = json!("ui.traffic_light.mauve"),
+            json!({ "colours_unknown": ["ui.traffic_light.mauve"] }),
+        ),
+        (
+            "icons without a silhouette",
+            |d| {
+                state(d, "draft")["icon"] = json!("icon.unicorn");
+                state(d, "held")["facets"][0]["icon"] = json!("stamp");
+            },
+            json!({ "icons_unknown": ["icon.unicorn", "stamp"] }),
+        ),
         (
             "a state that no row leads to",
             |d| without_rows(d, "hold"),
@@ -301,16 +324,20 @@ async fn an_event_type_keeps_its_meaning() {
         |event| event["stream"] = json!("alert"),
         |event| event["lane"] = json!("delayed"),
     ];
-    for change in changes {
+    for (differs, change) in ["schema", "stream", "lane"].into_iter().zip(changes) {
         let mut other = other.clone();
         let event = list(&mut other, "events")
             .iter_mut()
             .find(|event| event["type"] == "letter.posted")
             .expect("an event");
-        let registered = event["schema"].clone();
+        let mut registered = event.clone();
         change(event);
         let facts = refused(apply(&operator, &other, true).await, RE005);
-        assert_eq!(facts, json!({ "event_type": "letter.posted", "schema": registered }));
+        for name in ["stream", "lane", "schema"] {
+            assert_eq!(facts[name], registered[name].take(), "as it is registered");
+        }
+        assert_eq!(facts["event_type"], "letter.posted");
+        assert_eq!(facts["differs_in"], json!([differs]), "what to mend is named");
     }
     assert_eq!(before, db.fingerprint().await, "nothing changed");
     apply(&operator, &other, true).await.expect("the same meaning");

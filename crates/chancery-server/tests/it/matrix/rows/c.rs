@@ -71,6 +71,9 @@ fn queue() -> Vec<Row> {
     let dead = |route| row(route).id("job", "job", "dead");
     // It takes an approval to make one.
     let batch = |route| row(route).id("batch", "bat", "");
+    // No worker of this class ever ticked, so nothing changes.
+    let workers = |route| row(route).part("class", Part::Fixed("nobodys")).there(&[403, 404, 409, 422]).missing(&[403, 404, 409, 422]);
+    let reason = |_: &World| json!({ "reason": "a look" });
     vec![
         row("show_queue"),
         row("show_job").id("job", "job", "job"),
@@ -85,6 +88,8 @@ fn queue() -> Vec<Row> {
             .body(|world| json!({ "approval_id": world.find("approval") }))
             .there(&[404]),
         row("list_workers"),
+        workers("freeze_workers").body(reason),
+        workers("thaw_workers").body(reason),
         row("show_lag"),
         row("metrics"),
     ]
