@@ -253,7 +253,7 @@ grant execute on function internal.uuid_or_null(text), internal.derived_uuid(uui
   internal.problem(text, jsonb), approval.problem(uuid, text, text, bytea), approval.state(uuid), approval.tally(uuid), approval.report(uuid),
   approval.revoked_votes(uuid),
   orchestrator.json_block(text), orchestrator.document_path(text, text), orchestrator.approval_kind(text), orchestrator.holds(jsonb),
-  orchestrator.is_sha256(text) to chancery_guard;
+  orchestrator.is_sha256(text), internal.artefact_digest(bytea[]) to chancery_guard;
 grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;

@@ -61,6 +61,9 @@ pub struct RunMove {
     /// What the caller knew the move by; not part of what is shown.
     #[serde(skip_serializing)]
     pub idempotency_key: String,
+    /// Hex; over the rows that came with the move. Not part of what is shown.
+    #[serde(skip_serializing)]
+    pub artefact_digest: Option<String>,
 }
 
 /// What a gate would find now.
@@ -514,7 +517,8 @@ impl Store {
         let rows: Value = sqlx::query_scalar(
             "select coalesce(jsonb_agg(jsonb_build_object(
                       'seq', l.seq, 'at', to_char(l.at at time zone 'UTC', $2), 'from', l.from_state, 'to', l.to_state, 'principal', l.principal,
-                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex'), 'idempotency_key', l.idempotency_key) order by l.seq), '[]')
+                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex'), 'idempotency_key', l.idempotency_key,
+                      'artefact_digest', encode(l.artefact_digest, 'hex')) order by l.seq), '[]')
                from fsm.v_transition_log l where l.run_id = $1",
         )
         .bind(run_id)

@@ -239,10 +239,7 @@ impl<A: Aides> Runner<'_, A> {
             let moves = view::bring_up(self.store, sidecar, &run).await?;
             let is_over =
                 ["closeout_", "failed_", "voided_"].iter().any(|s| run.state.starts_with(s));
-            for document in unsigned_documents(self.store, &moves, is_over, &mut seen).await? {
-                self.require_key().await?;
-                sign(self.store, self.actor, document).await?;
-            }
+            self.sign_documents(&moves, is_over, &mut seen).await?;
             if std::mem::take(&mut jumped) {
                 self.watch.standing_at(&run.state);
             }
@@ -277,6 +274,20 @@ impl<A: Aides> Runner<'_, A> {
             }
             self.step(sidecar, &run, &moves, answer.as_ref()).await?;
         }
+    }
+
+    /// Puts the runner's signature under what the moves wrote.
+    async fn sign_documents(
+        &self,
+        moves: &[RunMove],
+        is_over: bool,
+        seen: &mut HashSet<(String, i32)>,
+    ) -> Result<(), Stop> {
+        for document in unsigned_documents(self.store, moves, is_over, seen).await? {
+            self.require_key().await?;
+            sign(self.store, self.actor, document).await?;
+        }
+        Ok(())
     }
 
     /// What the sovereign is asked; a stopped run asks when somebody wants to go on with it.
@@ -529,6 +540,13 @@ impl<A: Aides> Runner<'_, A> {
             }
         }
         self.watch.stopped(halted.code, &stop.reason);
+        if reported.is_ok() {
+            let moves = self.store.orchestrator_moves(run.run_id).await.map_err(Error::from)?;
+            // The stop stands; a signature that is missing is put there by whoever goes on with the run, or looks at it again.
+            if let Err(unsigned) = self.sign_documents(&moves, false, &mut HashSet::new()).await {
+                tracing::warn!(run = run.run_name, %unsigned, "the stop-route report is not signed yet");
+            }
+        }
         Err(match reported {
             Ok(way) => Stop { code: halted.code, way, ..stop },
             // Both are told: the second may be the cause of the first.
