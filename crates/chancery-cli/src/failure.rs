@@ -232,7 +232,13 @@ fn is_rule(stop: &Stop) -> bool {
         || matches!(
             stop.code,
             "STOP_APPROVAL_REFUSED"
+                | "STOP_BATCH_BUSY"
                 | "STOP_DRIFT"
+                | "STOP_DRIFT_FUNCTIONS"
+                | "STOP_DRIFT_INVARIANTS"
+                | "STOP_DRIFT_REVIEW_DECISIONS"
+                | "STOP_DRIFT_ROW_COUNT"
+                | "STOP_DRIFT_SOURCE_VERSION"
                 | "STOP_INVARIANT"
                 | "STOP_KEY"
                 | "STOP_OVER_CAP"

@@ -14,7 +14,10 @@ use crate::{Error, Store};
 /// Where a run stands, and what the call did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
+    #[serde(rename = "run_uuid")]
     pub run_id: Uuid,
+    /// As every command knows it.
+    #[serde(rename = "run_id")]
     pub run_name: String,
     pub state: String,
     pub seq: i64,
@@ -33,7 +36,10 @@ pub struct RunReport {
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
+    #[serde(rename = "run_uuid")]
     pub run_id: Uuid,
+    /// As every command knows it.
+    #[serde(rename = "run_id")]
     pub run_name: String,
     pub state: String,
     pub seq: i64,
@@ -124,7 +130,7 @@ macro_rules! run_rows {
     ($($rest:literal)? $(,)?) => {
         concat!(
             "select jsonb_build_object(
-    'run_id', r.run_id, 'run_name', r.run_name, 'state', r.state_code, 'seq', r.seq, 'document_id', r.document_id, 'prefix', d.address_docprefix,
+    'run_uuid', r.run_id, 'run_id', r.run_name, 'state', r.state_code, 'seq', r.seq, 'document_id', r.document_id, 'prefix', d.address_docprefix,
     'source_version_id', r.source_version_id, 'entry_id', r.entry_id, 'started_by', r.started_by,
     'created_at', to_char(r.created_at at time zone 'UTC', $1), 'last_transition_at', to_char(r.last_transition_at at time zone 'UTC', $1))
   from orchestrator.v_run r join iu.v_source_document d using (document_id)"

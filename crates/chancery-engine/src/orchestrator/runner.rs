@@ -1,6 +1,6 @@
 //! The runner: one state forward at a time, the database first, the sidecar after it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ use super::plan::{Choice, chosen, entry_id, outlook};
 use super::run_id::RunId;
 use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::sign_documents::{sign, unsigned_documents};
-use super::stop::Stop;
+use super::stop::{Stop, drift_code};
 use super::view;
 use crate::Error;
 use crate::run::Actor;
@@ -452,7 +452,14 @@ impl<A: Aides> Runner<'_, A> {
                 self.watch.invariant(name, *holds == Value::Bool(true));
             }
         }
-        self.watch.phase_passed(reached.map_or_else(|| phase.to(), |one| one.to.as_str()), elapsed);
+        // The verifier's process did its work, and what it found may have failed the run.
+        if let Some(failed) = reached.filter(|one| one.to != phase.to()) {
+            let code = failed.evidence["code"].as_str().unwrap_or("STOP_INVARIANT");
+            let why = failed.reason.as_deref().unwrap_or_default();
+            self.watch.stopped(code, &format!("{why}: the run is {}", failed.to));
+        } else {
+            self.watch.phase_passed(phase.to(), elapsed);
+        }
         Ok(())
     }
 
@@ -485,10 +492,13 @@ impl<A: Aides> Runner<'_, A> {
             Some(Code::RO003) => {
                 let differences = problem.and_then(|p| p.facts.get("differences")).cloned();
                 let dimension = problem.and_then(|p| p.facts.get("dimension")).cloned();
+                let dimensions = differences.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let codes: BTreeSet<&str> =
+                    dimensions.filter_map(|one| one["dimension"].as_str()).map(drift_code).collect();
                 Some(Halted {
-                    code: "STOP_DRIFT",
+                    code: drift_code(dimension.as_ref().and_then(Value::as_str).unwrap_or_default()),
                     to: "stopped_drift".to_owned(),
-                    facts: json!({ "dimension": dimension, "differences": differences }),
+                    facts: json!({ "dimension": dimension, "differences": differences, "codes": codes }),
                 })
             }
             Some(Code::RO004 | Code::RA002 | Code::RA003 | Code::RA006) => {
@@ -504,7 +514,7 @@ impl<A: Aides> Runner<'_, A> {
             _ if stop.code == "STOP_BACKUP" => Some(Halted {
                 code: "STOP_BACKUP",
                 to: "failed_backup".to_owned(),
-                facts: json!({ "invariants": { "backup_target_reachable": false } }),
+                facts: json!({ "invariants": self.backup_invariants(run).await }),
             }),
             _ if matches!(
                 stop.code,
@@ -558,6 +568,14 @@ impl<A: Aides> Runner<'_, A> {
                 Stop { code: halted.code, reason, way: unsaid.way, ..stop }
             }
         })
+    }
+
+    /// What the gate finds where there is no backup: every invariant of it, by name, and the target was not reached.
+    async fn backup_invariants(&self, run: &RunRow) -> BTreeMap<String, bool> {
+        let found = self.store.fn_gate_preview(run.run_id, Phase::Backup.gate(), &json!({})).await;
+        let mut invariants = found.map(|found| found.invariants).unwrap_or_default();
+        invariants.insert("backup_target_reachable".to_owned(), false);
+        invariants
     }
 
     /// The run is not where this process left it: the sovereign stopped or voided it meanwhile.
