@@ -16,6 +16,7 @@ mod phase;
 mod phases;
 mod plan;
 mod refresh;
+mod refused_runs;
 mod rehearse;
 pub mod run_id;
 mod runner;
