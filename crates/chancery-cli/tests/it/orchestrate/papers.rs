@@ -45,8 +45,8 @@ fn stop_route_reports_are_signed_compared_and_audited() {
         scene.behind(
             "kb.revision",
             &format!(
-                "insert into kb.revision (path, revision, kind, body, sha256, author, created_at)
-                 select k.path, k.revision + 1, k.kind, 'x', sha256('x'), 'executor', now() from kb.revision k where k.path = '{path}' order by k.revision desc limit 1"
+                "insert into kb.revision (path, revision, kind, body, sha256, author, created_at, row_digest)
+                 select k.path, k.revision + 1, k.kind, 'x', sha256('x'), 'executor', now(), sha256('y') from kb.revision k where k.path = '{path}' order by k.revision desc limit 1"
             ),
         );
     };
