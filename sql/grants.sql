@@ -197,7 +197,7 @@ grant execute on function
   identity.fn_key_revoke(uuid, text, text)
   to chancery_migrator;
 -- The cutter: each duty has its door. Who calls as whom is asked again inside (identity.actor_problems).
-grant execute on function iu.fn_source_add(text, text, text, bytea, text) to chancery_app, cutter_exec;
+grant execute on function iu.fn_source_add(text, text, text, bytea, text, bigint) to chancery_app, cutter_exec;
 grant execute on function
   iu.fn_iu_create(text, text, text, text, text, text, text, text, uuid, integer, text, uuid, uuid, uuid, text),
   iu.fn_iu_edit_draft(uuid, text, text, text, text),
@@ -209,7 +209,7 @@ grant execute on function
   iu.fn_iu_create_plan(text, text, text, text, text, text, text, text, uuid), iu.fn_iu_classify_existing(text),
   iu.fn_iu_resolve_default(text, text), iu.fn_content_hash(text)
   to chancery_app, cutter_exec, cutter_verify, cutter_review;
-grant execute on function cutter_governance.fn_mark(uuid, text, jsonb, uuid[], text, text, text, text, text, uuid, bytea),
+grant execute on function cutter_governance.fn_mark(uuid, text, jsonb, uuid[], text, text, text, text, text, uuid, bytea, jsonb),
   cutter_governance.fn_sweep(uuid, text, text, text, integer)
   to chancery_app, cutter_exec;
 grant execute on function
@@ -220,7 +220,7 @@ grant execute on function
   cutter_governance.fn_verify(uuid, uuid, uuid, text, jsonb, uuid, text, text, uuid, uuid, uuid, bigint, text, bytea)
   to cutter_verify;
 grant execute on function cutter_governance.fn_entry_is_free(uuid) to cutter_exec, cutter_verify;
-grant execute on function cutter_governance.fn_standing_escalation(uuid) to cutter_verify;
+grant execute on function cutter_governance.fn_standing_escalation(uuid), cutter_governance.fn_escalate_verification(uuid, text, text) to cutter_verify;
 grant execute on function cutter_governance.fn_abandon(uuid, text, text, text, text, uuid, bytea) to chancery_app;
 -- The orchestrator: its runner holds the executor's login, its verifier and its sovereign their own.
 grant execute on function
@@ -254,7 +254,7 @@ grant execute on function internal.uuid_or_null(text), internal.derived_uuid(uui
   internal.problem(text, jsonb), approval.problem(uuid, text, text, bytea), approval.state(uuid), approval.tally(uuid), approval.report(uuid),
   approval.revoked_votes(uuid),
   orchestrator.json_block(text), orchestrator.document_path(text, text), orchestrator.approval_kind(text), orchestrator.holds(jsonb),
-  orchestrator.is_sha256(text) to chancery_guard;
+  orchestrator.is_sha256(text), internal.artefact_digest(bytea[]) to chancery_guard;
 grant execute on function
   approval.fn_approval_request(uuid, text, text, bytea, text, text, jsonb, bigint, text, text, uuid, bigint, text, bytea)
   to chancery_app, cutter_exec, cutter_review;

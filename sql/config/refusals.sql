@@ -148,6 +148,8 @@ insert into config.refusal (code, problem, title, hint) values
   ('RC019', 'nothing_to_verify', 'There is no such change set to verify, or somebody verified it meanwhile.', 'Look again: `chancery cutter show ENTRY`.'),
   ('RC020', 'verifier_not_independent', 'Nobody verifies a cut of their own.', 'Verify as another principal with another key.'),
   ('RC021', 'cut_taken_back', 'The cut of this request was taken back.', 'See what took it back with `chancery cutter show ENTRY`; work goes on in the escalation or in a new request.'),
+  ('RC022', 'cut_would_fail', 'A cut of this document would be refused later, so nothing is stored.', 'Each problem says what was found, what would pass and what to do.'),
+  ('RC023', 'decision_stands', 'The decision stands, and would not take in what is said now.', 'To repeat the decision, leave out what differs. To decide with other words, let somebody defer it first: `chancery cutter review ENTRY --defer`; or write them down with `chancery kb put`.'),
   ('RA001', 'approval_malformed', 'What is asked to be approved is not acceptable.', 'The facts name the kinds, the least risk and the longest time; a request may ask for more care, never for less.'),
   ('RA002', 'approval_unknown', 'There is no such request for approval.', 'See `chancery approval list`.'),
   ('RA003', 'approval_for_another', 'The approval is about something else.', 'An approval is good for exactly its kind and subject; ask for a new one.'),

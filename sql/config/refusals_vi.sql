@@ -153,6 +153,8 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RC019', 'Không có tập thay đổi này để kiểm chứng, hoặc đã có người kiểm chứng.', 'Xem lại: `chancery cutter show ENTRY`.'),
   ('RC020', 'Không ai kiểm chứng lần cắt của chính mình.', 'Kiểm chứng với tư cách chủ thể khác, bằng khóa khác.'),
   ('RC021', 'Lần cắt của yêu cầu này đã bị hoàn tác.', 'Xem điều gì đã hoàn tác nó bằng `chancery cutter show ENTRY`; công việc tiếp tục trong mục chuyển cấp hoặc một yêu cầu mới.'),
+  ('RC022', 'Lần cắt tài liệu này sẽ bị từ chối về sau, nên không gì được lưu.', 'Mỗi vấn đề nói điều đã thấy, điều gì sẽ qua và cần làm gì.'),
+  ('RC023', 'Quyết định vẫn giữ nguyên và sẽ không nhận điều được nói bây giờ.', 'Để lặp lại quyết định, bỏ phần khác đi. Để quyết định với lời khác, trước hết hãy để ai đó hoãn: `chancery cutter review ENTRY --defer`; hoặc ghi lại bằng `chancery kb put`.'),
   ('RA001', 'Điều xin phê duyệt không chấp nhận được.', 'Dữ kiện nêu các loại, mức rủi ro thấp nhất và thời gian dài nhất; yêu cầu có thể đòi cẩn trọng hơn, không bao giờ ít hơn.'),
   ('RA002', 'Không có yêu cầu phê duyệt này.', 'Xem `chancery approval list`.'),
   ('RA003', 'Phê duyệt này về điều khác.', 'Phê duyệt chỉ đúng cho loại và đối tượng của nó; hãy xin cái mới.'),

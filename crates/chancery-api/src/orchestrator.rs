@@ -36,9 +36,10 @@ pub struct OrchestratorQuery {
 /// A run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OrchestratorRun {
-    pub run_id: OrchestratorRunId,
-    /// As the command line knows it.
-    pub run_name: String,
+    /// Where it stands in this interface.
+    pub run_uuid: OrchestratorRunId,
+    /// As every command knows it: `ictr-…`.
+    pub run_id: String,
     pub state: String,
     /// How many moves were made; the ETag of a run.
     pub seq: i64,

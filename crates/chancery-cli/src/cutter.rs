@@ -125,6 +125,9 @@ pub(crate) struct Mark {
     /// What it is published as [default: law for legal profiles, document for markdown]
     #[arg(long, value_name = "TYPE")]
     publication_type: Option<String>,
+    /// The scenario or law that it belongs to, such as dieu44; it is kept with the entry
+    #[arg(long, value_name = "REF")]
+    scenario: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -141,11 +144,11 @@ pub(crate) struct Review {
     /// Not now; a later sweep brings it back
     #[arg(long)]
     defer: bool,
-    /// Why, in words
-    #[arg(long, value_name = "TEXT")]
+    /// Why, in words; a part of what is signed
+    #[arg(long, value_name = "TEXT", conflicts_with = "preview")]
     rationale: Option<String>,
     /// How much harm a mistake would do
-    #[arg(long, value_enum, default_value_t = Risk::Low)]
+    #[arg(long, value_enum, default_value_t = Risk::Low, conflicts_with = "preview")]
     risk: Risk,
     /// The digest of the plan that was looked at; refused when the plan is another one
     #[arg(long, value_name = "DIGEST", value_parser = digest)]
@@ -231,6 +234,7 @@ async fn mark(context: &mut Context, args: Mark) -> Result<Outcome, Failure> {
         profile: args.profile,
         unit_kind: args.unit_kind,
         publication_type: args.publication_type,
+        scenario_ref: args.scenario,
         ..MarkRequest::default()
     };
     let report = engine::mark(&desk.store, &desk.actor, &request).await?;

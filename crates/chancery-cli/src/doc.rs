@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use chancery_document::Profile;
 use chancery_engine::iu::{self as engine, AddedDocument, NewDocument};
+use chancery_store::cutter::EntryFilter;
 use chancery_store::iu::{DocumentRow, SourceVersion, UnitRow};
 use chancery_store::{Role, Store};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -15,6 +16,7 @@ use uuid::Uuid;
 
 use crate::Context;
 use crate::cutter::look::Lines;
+use crate::entry::Rules;
 use crate::failure::{Failure, Outcome};
 use crate::output::{count, hex, pairs, short, table, time};
 use crate::session::Session;
@@ -217,7 +219,7 @@ async fn units(context: &mut Context, which: &Which) -> Result<Outcome, Failure>
     let store = Session::open(context).await?.store(Role::App).await?;
     let (version, units) = cut_units(&store, which).await?;
     if units.is_empty() {
-        context.out.note(&not_cut(&version));
+        context.out.note(&advice(&store, &version).await?);
     }
     let shown = with_lines(&units);
     context.out.answer(&shown, || {
@@ -285,6 +287,31 @@ fn with_lines(units: &[UnitRow]) -> Vec<Listed<'_>> {
 
 fn text_of(units: &[UnitRow]) -> Vec<u8> {
     units.iter().flat_map(|unit| unit.body.as_bytes()).copied().collect()
+}
+
+/// What there is to do about a version without units: a request that was made already is gone on with, not made again.
+async fn advice(store: &Store, version: &SourceVersion) -> Result<String, Failure> {
+    let filter = EntryFilter {
+        document_id: Some(version.document_id.clone()),
+        limit: 1000,
+        ..EntryFilter::default()
+    };
+    let rules = Rules::read(store).await?;
+    let entries = store.entries(&filter).await?;
+    let open = entries.iter().find(|entry| {
+        entry.source_version_id == Some(version.source_version_id) && rules.is_open(entry)
+    });
+    let Some(entry) = open else { return Ok(not_cut(version)) };
+    let (number, document) = (version.version_seq, &version.document_id);
+    Ok(match entry.payload["orchestrator_run"].as_str() {
+        Some(run) => format!(
+            "version {number} of {document} has no units yet; run {run} is to cut it: see `cutter orchestrate status --run-id {run}`"
+        ),
+        None => format!(
+            "version {number} of {document} has no units yet; its request is {}: see `chancery cutter show {}`",
+            entry.status, entry.entry_id
+        ),
+    })
 }
 
 fn not_cut(version: &SourceVersion) -> String {

@@ -88,6 +88,16 @@ impl Failure {
             && problems.iter().all(|problem| problem.facts.get("guard").is_some_and(|g| g == guard))
     }
 
+    /// The entries that a cut waits for, as the problems name them.
+    pub(crate) fn blockers(&self) -> Vec<String> {
+        let named = self.problems().iter().filter_map(|problem| problem.facts.get("blockers")?.as_array());
+        let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
+        named
+            .flatten()
+            .map(|one| format!("{} ({}, {})", text(one, "entry_id"), text(one, "document_id"), text(one, "status")))
+            .collect()
+    }
+
     fn problems(&self) -> &[Problem] {
         match self {
             Self::Refused(refusal) => &refusal.problems,
@@ -232,11 +242,18 @@ fn is_rule(stop: &Stop) -> bool {
         || matches!(
             stop.code,
             "STOP_APPROVAL_REFUSED"
+                | "STOP_BATCH_BUSY"
                 | "STOP_DRIFT"
+                | "STOP_DRIFT_FUNCTIONS"
+                | "STOP_DRIFT_INVARIANTS"
+                | "STOP_DRIFT_REVIEW_DECISIONS"
+                | "STOP_DRIFT_ROW_COUNT"
+                | "STOP_DRIFT_SOURCE_VERSION"
                 | "STOP_INVARIANT"
                 | "STOP_KEY"
                 | "STOP_OVER_CAP"
                 | "STOP_NOTHING_ASKED"
+                | "STOP_NOT_A_DRY_RUN"
                 | "STOP_RUN_BUSY"
                 | "STOP_RUN_FAILED"
                 | "STOP_RUN_VOIDED"

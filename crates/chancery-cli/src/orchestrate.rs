@@ -81,6 +81,11 @@ Example:
         after_help = "Example:\n  $ chancery cutter orchestrate void --run-id ictr-… --reason 'withdrawn' --as sofia"
     )]
     Void(Reasoned),
+    /// Remove a dry run and its files; a live run is refused
+    #[command(
+        after_help = "Example:\n  $ chancery cutter orchestrate remove --run-id ictr-…"
+    )]
+    Remove(Named),
     /// Take many documents through their runs: planning in parallel, writes one after another
     #[command(after_help = "\
 Each document has its own run and its own approvals. Repeat the command after approving: it goes on with what was approved and \
@@ -174,8 +179,8 @@ pub(crate) struct Approve {
     /// Only show what is asked; changes nothing
     #[arg(long)]
     show: bool,
-    /// Why, in words
-    #[arg(long, value_name = "TEXT")]
+    /// Why, in words; a part of what is signed
+    #[arg(long, value_name = "TEXT", conflicts_with = "show")]
     rationale: Option<String>,
 }
 
@@ -226,6 +231,7 @@ pub(crate) async fn dispatch(context: &mut Context, command: Command) -> Result<
         Command::List(args) => list(context, &args).await,
         Command::Stop(args) => stop(context, &args).await,
         Command::Void(args) => void(context, &args).await,
+        Command::Remove(args) => remove(context, &args).await,
         Command::Batch(args) => batch::batch(context, &args).await,
         Command::BackupKey { file } => aides::pin_key(context, &file).await,
         Command::TakeBackup(args) => aides::take_backup(context, &args.file).await,
@@ -332,7 +338,12 @@ async fn approve_rehearsal(
         return Ok(Outcome::Done);
     }
     let desk = Desk::open(context, Duty::Review).await?;
-    let approved = engine::approve_rehearsal(root, args.named.run_id, &desk.actor)?;
+    let approved = engine::approve_rehearsal(
+        root,
+        args.named.run_id,
+        &desk.actor,
+        args.rationale.as_deref(),
+    )?;
     told_approved(context, &approved)
 }
 
@@ -407,7 +418,7 @@ async fn list(context: &mut Context, args: &List) -> Result<Outcome, Failure> {
             runs.push(look::Line::rehearsal(&run));
         }
     }
-    runs.sort_by(|a, b| b.run_name.cmp(&a.run_name));
+    runs.sort_by(|a, b| b.run_id.cmp(&a.run_id));
     runs.truncate(usize::try_from(args.limit).unwrap_or(usize::MAX));
     if runs.is_empty() {
         context.out.note("there are no such runs; begin one with `cutter orchestrate start DOC`");
@@ -427,6 +438,7 @@ async fn stop(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
     let sidecar = engine::sidecar::read(&context.config.runs_dir(), args.named.run_id).ok();
     engine::stop(&desk.store, &desk.actor, &run, sidecar.as_ref(), &args.reason, None).await?;
     desk.position_events().await;
+    refresh_sidecar(context, &desk, args.named.run_id).await;
     let run = find(&desk.store, args.named.run_id).await?;
     context.out.answer(&run, || run.state.clone())?;
     Ok(Outcome::Done)
@@ -442,7 +454,23 @@ async fn void(context: &mut Context, args: &Reasoned) -> Result<Outcome, Failure
     let run = find(&desk.store, args.named.run_id).await?;
     let report = engine::void(&desk.session.target, &desk.actor, &run, &args.reason).await?;
     desk.position_events().await;
+    refresh_sidecar(context, &desk, args.named.run_id).await;
     context.out.answer(&report, || report.state.clone())?;
+    Ok(Outcome::Done)
+}
+
+/// The run is moved already; what is wrong with a file beside it is said and undoes nothing.
+async fn refresh_sidecar(context: &mut Context, desk: &Desk, run_id: RunId) {
+    let root = context.config.runs_dir();
+    if let Err(stop) = engine::refresh_sidecar(&desk.store, &root, run_id).await {
+        context.out.note(&format!("the run's own file still says what it said: {stop}"));
+    }
+}
+
+async fn remove(context: &mut Context, args: &Named) -> Result<Outcome, Failure> {
+    engine::remove_rehearsal(&context.config.runs_dir(), args.run_id)?;
+    let run_id = args.run_id.to_string();
+    context.out.answer(&json!({ "run_id": run_id, "removed": true }), || run_id.clone())?;
     Ok(Outcome::Done)
 }
 

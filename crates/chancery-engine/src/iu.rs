@@ -32,7 +32,7 @@ pub struct AddedDocument {
 /// Stores a document, or a new version of one. It is cut in memory first: what cannot be cut is refused and nothing is stored.
 ///
 /// # Errors
-/// RI022 when it cannot be cut, and the door's own refusals.
+/// RI022 when it cannot be cut, RC022 when it would be cut into too many units, and the door's own refusals.
 pub async fn add_document(
     store: &Store,
     principal: &str,
@@ -40,25 +40,27 @@ pub async fn add_document(
 ) -> Result<AddedDocument, Error> {
     let known = store.documents(Some(document.document_id)).await?.into_iter().next();
     let prefix = document.prefix.map(str::to_owned).or_else(|| known.map(|known| known.prefix));
-    let add = async || {
+    let add = async |units: Option<i64>| {
         store
-            .fn_source_add(
+            .fn_source_add_cut(
                 document.document_id,
                 document.prefix,
                 document.media_type,
                 document.body,
                 principal,
+                units,
             )
             .await
     };
     // Without a usable prefix there is nothing to cut under; the door says what is wrong with it.
-    let Some(prefix) = prefix else { return Err(unusable_prefix(add().await)) };
+    let Some(prefix) = prefix else { return Err(unusable_prefix(add(None).await)) };
     let cut = match cut_bytes(document.body, &prefix, document.profile) {
         Ok(cut) => cut,
-        Err(CutError::BadPrefix { .. }) => return Err(unusable_prefix(add().await)),
+        Err(CutError::BadPrefix { .. }) => return Err(unusable_prefix(add(None).await)),
         Err(error) => return Err(unfit(store, document.document_id, &error).await),
     };
-    Ok(AddedDocument { source: add().await?, cut })
+    let units = i64::try_from(cut.units.len()).ok();
+    Ok(AddedDocument { source: add(units).await?, cut })
 }
 
 fn unusable_prefix(answer: Result<SourceAdded, chancery_store::Error>) -> Error {

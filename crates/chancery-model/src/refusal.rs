@@ -179,6 +179,8 @@ codes! {
     RC019 "nothing_to_verify"
     RC020 "verifier_not_independent"
     RC021 "cut_taken_back"
+    RC022 "cut_would_fail"
+    RC023 "decision_stands"
     RA001 "approval_malformed"
     RA002 "approval_unknown"
     RA003 "approval_for_another"

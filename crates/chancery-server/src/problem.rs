@@ -304,6 +304,7 @@ fn status_of(code: Code) -> StatusCode {
         | Code::RA008
         | Code::RA021
         | Code::RC015
+        | Code::RC023
         | Code::RO005
         | Code::RO010 => StatusCode::CONFLICT,
         Code::RI041 | Code::RI042 | Code::RI043 | Code::RI044 | Code::RI045 => {

@@ -30,6 +30,8 @@ pub struct Mark {
     pub reason: Option<String>,
     pub trace_id: Option<String>,
     pub signed: Option<Signed>,
+    /// What the cut would make: `{"units": …, "vocabulary": […]}`. Without it only the review looks.
+    pub plan: Option<Value>,
 }
 
 /// A decision on a manifest, signed twice: as a decision, and as a move.
@@ -179,7 +181,7 @@ impl Store {
     /// `Refused` with every problem; then nothing changed.
     pub async fn fn_mark(&self, mark: &Mark) -> Result<EntryReport, Error> {
         let report: Value = sqlx::query_scalar(
-            "select cutter_governance.fn_mark($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)",
+            "select cutter_governance.fn_mark($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)",
         )
         .bind(mark.entry_id)
         .bind(&mark.kind)
@@ -192,6 +194,7 @@ impl Store {
         .bind(&mark.trace_id)
         .bind(mark.signed.as_ref().map(|s| s.key_id))
         .bind(mark.signed.as_ref().map(|s| &s.signature))
+        .bind(&mark.plan)
         .fetch_one(&self.pool)
         .await?;
         decode(report)
@@ -302,6 +305,26 @@ impl Store {
             .fetch_one(&self.pool)
             .await?;
         Ok(standing)
+    }
+
+    /// Asks for somebody to look at a cut that could not be verified.
+    ///
+    /// # Errors
+    /// `Refused` with the problem; then nothing changed.
+    pub async fn fn_escalate_verification(
+        &self,
+        entry_id: Uuid,
+        reason: &str,
+        principal: &str,
+    ) -> Result<EntryReport, Error> {
+        let report: Value =
+            sqlx::query_scalar("select cutter_governance.fn_escalate_verification($1, $2, $3)")
+                .bind(entry_id)
+                .bind(reason)
+                .bind(principal)
+                .fetch_one(&self.pool)
+                .await?;
+        decode(report)
     }
 
     /// Applies an approved manifest.

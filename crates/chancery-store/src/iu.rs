@@ -189,12 +189,29 @@ impl Store {
         body: &[u8],
         principal: &str,
     ) -> Result<SourceAdded, Error> {
-        let added: Value = sqlx::query_scalar("select iu.fn_source_add($1, $2, $3, $4, $5)")
+        self.fn_source_add_cut(document_id, prefix, media_type, body, principal, None).await
+    }
+
+    /// As [`Self::fn_source_add`], for a document that would be cut into so many units.
+    ///
+    /// # Errors
+    /// Also `Refused` when a cut may not have so many.
+    pub async fn fn_source_add_cut(
+        &self,
+        document_id: &str,
+        prefix: Option<&str>,
+        media_type: &str,
+        body: &[u8],
+        principal: &str,
+        units: Option<i64>,
+    ) -> Result<SourceAdded, Error> {
+        let added: Value = sqlx::query_scalar("select iu.fn_source_add($1, $2, $3, $4, $5, $6)")
             .bind(document_id)
             .bind(prefix)
             .bind(media_type)
             .bind(body)
             .bind(principal)
+            .bind(units)
             .fetch_one(&self.pool)
             .await?;
         decode(added)

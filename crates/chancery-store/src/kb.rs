@@ -158,6 +158,17 @@ impl Store {
         Ok(body.bind(path).bind(revision).fetch_optional(&self.pool).await?)
     }
 
+    /// The digest of the row of each revision of a document, by number.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn kb_row_digests(&self, path: &str) -> Result<Vec<(i32, Vec<u8>)>, Error> {
+        let rows = sqlx::query_as(
+            "select r.revision, r.row_digest from kb.v_revision r where r.path = $1 order by r.revision",
+        );
+        Ok(rows.bind(path).fetch_all(&self.pool).await?)
+    }
+
     /// The signatures under a document's revisions, in the order in which they came.
     ///
     /// # Errors

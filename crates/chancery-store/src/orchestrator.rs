@@ -14,7 +14,10 @@ use crate::{Error, Store};
 /// Where a run stands, and what the call did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
+    #[serde(rename = "run_uuid")]
     pub run_id: Uuid,
+    /// As every command knows it.
+    #[serde(rename = "run_id")]
     pub run_name: String,
     pub state: String,
     pub seq: i64,
@@ -33,7 +36,10 @@ pub struct RunReport {
 /// A run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunRow {
+    #[serde(rename = "run_uuid")]
     pub run_id: Uuid,
+    /// As every command knows it.
+    #[serde(rename = "run_id")]
     pub run_name: String,
     pub state: String,
     pub seq: i64,
@@ -61,6 +67,9 @@ pub struct RunMove {
     /// What the caller knew the move by; not part of what is shown.
     #[serde(skip_serializing)]
     pub idempotency_key: String,
+    /// Hex; over the rows that came with the move. Not part of what is shown.
+    #[serde(skip_serializing)]
+    pub artefact_digest: Option<String>,
 }
 
 /// What a gate would find now.
@@ -121,7 +130,7 @@ macro_rules! run_rows {
     ($($rest:literal)? $(,)?) => {
         concat!(
             "select jsonb_build_object(
-    'run_id', r.run_id, 'run_name', r.run_name, 'state', r.state_code, 'seq', r.seq, 'document_id', r.document_id, 'prefix', d.address_docprefix,
+    'run_uuid', r.run_id, 'run_id', r.run_name, 'state', r.state_code, 'seq', r.seq, 'document_id', r.document_id, 'prefix', d.address_docprefix,
     'source_version_id', r.source_version_id, 'entry_id', r.entry_id, 'started_by', r.started_by,
     'created_at', to_char(r.created_at at time zone 'UTC', $1), 'last_transition_at', to_char(r.last_transition_at at time zone 'UTC', $1))
   from orchestrator.v_run r join iu.v_source_document d using (document_id)"
@@ -514,7 +523,8 @@ impl Store {
         let rows: Value = sqlx::query_scalar(
             "select coalesce(jsonb_agg(jsonb_build_object(
                       'seq', l.seq, 'at', to_char(l.at at time zone 'UTC', $2), 'from', l.from_state, 'to', l.to_state, 'principal', l.principal,
-                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex'), 'idempotency_key', l.idempotency_key) order by l.seq), '[]')
+                      'actor_class', l.actor_class, 'reason', l.reason, 'evidence', l.evidence::jsonb, 'hash', encode(l.hash, 'hex'), 'idempotency_key', l.idempotency_key,
+                      'artefact_digest', encode(l.artefact_digest, 'hex')) order by l.seq), '[]')
                from fsm.v_transition_log l where l.run_id = $1",
         )
         .bind(run_id)

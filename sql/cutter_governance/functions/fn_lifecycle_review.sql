@@ -26,7 +26,9 @@ begin
   select d.* into v_existing from cutter_governance.review_decision d where d.review_decision_id = p_review_decision_id;
   if found then
     if v_existing.decision_payload <> p_decision_payload then
-      perform internal.refuse(internal.problem('RC015', jsonb_build_object('review_decision_id', p_review_decision_id)));
+      perform internal.refuse(internal.problem('RC015', jsonb_build_object(
+        'review_decision_id', p_review_decision_id, 'entry_id', v_existing.entry_id, 'verdict', v_existing.verdict, 'decided_by', v_existing.reviewer_identity,
+        'way', 'chancery cutter show ' || v_existing.entry_id)));
     end if;
     return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', jsonb_build_object('review_decision_id', p_review_decision_id));
   end if;

@@ -1,9 +1,10 @@
 -- promise: the manifest, the signed decision on it and the entry's move stand together or not at all. A decision that says again
 --          what the newest one says changes nothing; another one supersedes it.
+--          The same verdict with other words is refused: it would change nothing and lose them.
 -- callers: cutter_review (review_authority)
 -- arrow: review_pending → reviewed_approved | reviewed_deferred | reviewed_rejected; reviewed_approved → reviewed_deferred
 -- locks: the entry (update), its decisions (update)
--- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RO010, RI001–RI008, RI051, RS…
+-- refuses with: RC001, RC005, RC006, RC007, RC008 a stale prior decision, RC010, RC017 no such verdict, RC023 it stands with other words, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_review(
   p_entry_id uuid, p_verdict text, p_manifest jsonb, p_manifest_digest bytea, p_envelope_id uuid, p_review_decision_id uuid,
   p_prior_review_decision_id uuid, p_findings jsonb, p_rationale text, p_risk text, p_tool_revision text, p_principal text,
@@ -15,6 +16,7 @@ declare
   v_entry cutter_governance.decision_backlog_entry;
   v_head record;
   v_to text := case p_verdict when 'approve' then 'reviewed_approved' when 'defer' then 'reviewed_deferred' when 'reject' then 'reviewed_rejected' end;
+  v_differs text[];
   v_digests bytea[];
   v_report jsonb;
 begin
@@ -24,10 +26,22 @@ begin
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.review.v1+json', p_decision_payload, p_decision_signature);
   v_entry := cutter_governance.require_entry(p_entry_id);
   perform cutter_governance.lock_review_decision('cut_request', p_entry_id);
-  select d.review_decision_id, d.verdict, m.manifest_digest, d.manifest_id into v_head
+  select d.review_decision_id, d.verdict, m.manifest_digest, d.manifest_id, d.verdict_rationale, d.risk_class_assessment, d.findings::jsonb as findings into v_head
     from cutter_governance.review_decision d join cutter_governance.manifest_envelope m on m.envelope_id = d.manifest_id
    where d.entry_id = p_entry_id and d.governance_event_kind = 'cut_review' and d.superseded_by_review_decision_id is null;
   if v_head.verdict = p_verdict and v_head.manifest_digest = p_manifest_digest and v_entry.status <> 'review_pending' then
+    -- A repetition changes nothing, so it must not say anything else: what the reviewer wrote would be lost. The least risk, no words and no
+    -- findings are what a caller sends who says nothing.
+    v_differs := array_remove(array[
+      case when nullif(btrim(p_rationale), '') is distinct from nullif(btrim(v_head.verdict_rationale), '') and nullif(btrim(p_rationale), '') is not null then 'rationale' end,
+      case when p_risk <> v_head.risk_class_assessment and p_risk <> 'low' then 'risk' end,
+      case when p_findings <> v_head.findings and p_findings <> '{}' then 'findings' end], null);
+    if v_differs <> '{}' then
+      perform internal.refuse(internal.problem('RC023', jsonb_build_object(
+        'entry_id', p_entry_id, 'review_decision_id', v_head.review_decision_id, 'verdict', v_head.verdict, 'status', v_entry.status,
+        'differs_in', to_jsonb(v_differs), 'stands', jsonb_build_object(
+          'rationale', v_head.verdict_rationale, 'risk', v_head.risk_class_assessment, 'findings', v_head.findings))));
+    end if;
     return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', jsonb_build_object(
       'review_decision_id', v_head.review_decision_id, 'manifest_id', v_head.manifest_id, 'verdict', p_verdict));
   end if;

@@ -7,7 +7,7 @@ as $$
 declare
   v_entry record;
 begin
-  select e.entry_id, e.payload, array(select d.to_entry_id from cutter_governance.decision_backlog_dependency d
+  select e.entry_id, e.payload, e.status, e.document_id, e.started_by, array(select d.to_entry_id from cutter_governance.decision_backlog_dependency d
                                        where d.from_entry_id = e.entry_id and d.dependency_kind = 'blocks' order by 1) as depends_on
     into v_entry
     from cutter_governance.decision_backlog_entry e
@@ -20,7 +20,11 @@ begin
   end if;
   if v_entry.entry_id <> p_entry_id or v_entry.payload <> p_payload or v_entry.depends_on <> p_depends_on then
     perform internal.refuse(internal.problem('RC015', jsonb_build_object(
-      'entry_id', p_entry_id, 'stands_for', v_entry.entry_id, 'idempotency_key', p_payload::jsonb ->> 'idempotency_key')));
+      'entry_id', p_entry_id, 'stands_for', v_entry.entry_id, 'idempotency_key', p_payload::jsonb ->> 'idempotency_key', 'status', v_entry.status,
+      'document_id', v_entry.document_id, 'marked_by', v_entry.started_by, 'way', 'chancery cutter show ' || v_entry.entry_id,
+      'differs_in', array_remove(array[
+        case when v_entry.entry_id <> p_entry_id then 'entry_id' end, case when v_entry.payload <> p_payload then 'payload' end,
+        case when v_entry.depends_on <> p_depends_on then 'depends_on' end], null))));
   end if;
   return cutter_governance.entry_report(p_entry_id, '{"replayed": true}', '{}');
 end

@@ -1,9 +1,10 @@
 -- promise: the bytes stand under the document's name, once: the same bytes are the same version, other bytes the next one.
 -- callers: chancery_app, cutter_exec
 -- locks: the document's name (its turn), so that two first versions do not race
--- refuses with: RI001, RI002, RI020 name or prefix unfit or not this document's, RI021 prefix taken, RI022 no text
+-- refuses with: RI001, RI002, RI020 name or prefix unfit or not this document's, RI021 prefix taken, RI022 no text,
+--               RC022 p_units, how many units it would be cut into, is more than a cut may have
 create or replace function iu.fn_source_add(
-  p_document_id text, p_address_docprefix text, p_media_type text, p_body bytea, p_principal text
+  p_document_id text, p_address_docprefix text, p_media_type text, p_body bytea, p_principal text, p_units bigint default null
 ) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
@@ -49,6 +50,10 @@ begin
 
   select v.* into v_version from iu.source_version v where v.document_id = p_document_id and v.content_sha256 = sha256(p_body);
   if not found then
+    v_problem := cutter_governance.plan_problems(p_document_id, jsonb_build_object('units', p_units));
+    if v_problem <> '[]' then
+      perform internal.refuse(v_problem);
+    end if;
     insert into iu.source_version (source_version_id, document_id, version_seq, media_type, content_sha256, byte_length, body, created_by, created_at)
     select internal.uuid_v7(), p_document_id, coalesce(max(v.version_seq), 0) + 1, p_media_type, sha256(p_body), octet_length(p_body), p_body,
            p_principal, internal.now()

@@ -32,7 +32,9 @@ begin
     perform internal.refuse(internal.problem('RC007', jsonb_build_object('signed', p_payload, 'stored', v_payload)));
   end if;
   if exists (select from kb.revision_signature s where s.signature_id = p_signature_id) then
-    perform internal.refuse(internal.problem('RC015', jsonb_build_object('signature_id', p_signature_id)));
+    perform internal.refuse(internal.problem('RC015', (
+      select jsonb_build_object('signature_id', p_signature_id, 'path', s.path, 'revision', s.revision, 'meaning', s.meaning, 'signer', s.signer)
+        from kb.revision_signature s where s.signature_id = p_signature_id)));
   end if;
   insert into kb.revision_signature (
     signature_id, path, revision, signer, meaning, key_id, signature_payload, signature, signed_at, recorded_at)

@@ -11,13 +11,21 @@ as $$
       and not exists (
         select from fsm.transition_log l
          where l.run_id = p_run.run_id and l.evidence::jsonb ? 'approval_kb_id'
-           and not exists (select from kb.revision k where k.path = l.evidence::jsonb ->> 'approval_kb_id')),
+           and not exists (select from kb.revision k where k.path = l.evidence::jsonb ->> 'approval_kb_id'))
+      and not exists (
+        select from fsm.transition_log l
+         where l.run_id = p_run.run_id and l.evidence::jsonb ? 'report_kb_id'
+           and not exists (select from kb.revision k where k.path = l.evidence::jsonb ->> 'report_kb_id')),
     -- Nobody wrote over what a gate left, or before it: there is the revision that its move names and no other.
     'documents_are_as_written', not exists (
       select from fsm.transition_log l
        where l.run_id = p_run.run_id and l.evidence::jsonb ? 'kb_revision'
          and exists (select from kb.revision k
-                      where k.path = l.evidence::jsonb ->> 'kb_doc_id' and k.revision <> (l.evidence::jsonb ->> 'kb_revision')::integer)),
+                      where k.path = l.evidence::jsonb ->> 'kb_doc_id' and k.revision <> (l.evidence::jsonb ->> 'kb_revision')::integer))
+      -- A sovereign signs a stop before its report has a number: the digest of the move says which one it is.
+      and not exists (
+        select from fsm.transition_log l join kb.revision k on k.path = l.evidence::jsonb ->> 'report_kb_id'
+         where l.run_id = p_run.run_id and l.artefact_digest is distinct from internal.artefact_digest(array[k.row_digest])),
     'run_stands_in_the_index', (
       select count(*) from kb.revision k, regexp_split_to_table(k.body, E'\n') line
        where k.path = p_evidence ->> 'index_kb_id' and position(p_run.run_name in line) > 0

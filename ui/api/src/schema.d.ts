@@ -3607,9 +3607,10 @@ export interface components {
         };
         /** @description A run. */
         OrchestratorRun: {
-            run_id: components["schemas"]["OrchestratorRunId"];
-            /** @description As the command line knows it. */
-            run_name: string;
+            /** @description Where it stands in this interface. */
+            run_uuid: components["schemas"]["OrchestratorRunId"];
+            /** @description As every command knows it: `ictr-…`. */
+            run_id: string;
             state: string;
             /**
              * Format: int64
@@ -3627,9 +3628,10 @@ export interface components {
         OrchestratorRunId: string;
         /** @description A run with everything that was found on its way. */
         OrchestratorRunShown: {
-            run_id: components["schemas"]["OrchestratorRunId"];
-            /** @description As the command line knows it. */
-            run_name: string;
+            /** @description Where it stands in this interface. */
+            run_uuid: components["schemas"]["OrchestratorRunId"];
+            /** @description As every command knows it: `ictr-…`. */
+            run_id: string;
             state: string;
             /**
              * Format: int64
@@ -4683,9 +4685,10 @@ export interface components {
         };
         /** @description A run that is stopped. */
         Stopped: {
-            run_id: components["schemas"]["OrchestratorRunId"];
-            /** @description As the command line knows it. */
-            run_name: string;
+            /** @description Where it stands in this interface. */
+            run_uuid: components["schemas"]["OrchestratorRunId"];
+            /** @description As every command knows it: `ictr-…`. */
+            run_id: string;
             state: string;
             /**
              * Format: int64

@@ -27,7 +27,7 @@ export async function routes(context) {
     '/workers', '/lag', '/runs', `/runs/${run('archive_digitisation').run_id}`, `/runs/${building}`, `/runs/${building}?view=outline`, `/runs/${building}?view=timeline`,
     `/steps/${stepId}`, task && `/tasks/${task.task_id}`,
     '/workflows', '/workflows/building_permit', '/changes', '/changes/new', workflowChanges[0] && `/changes/${workflowChanges[0].change_id}`,
-    '/entries', `/entries/${entries[0].entry_id}`, '/orchestrator', `/orchestrator/${orchestrated[0].run_id}`,
+    '/entries', `/entries/${entries[0].entry_id}`, '/orchestrator', `/orchestrator/${orchestrated[0].run_uuid}`,
     '/documents', `/documents/${cut.document_id}`, units[0] && `/units/${units[0].unit_id}`,
     '/permits', permits[0] && `/permits/${permits[0].permit_id}`,
     '/kb', '/kb/handbook/onboarding', '/machines', '/machines/step', '/audit', '/keys', '/settings',

@@ -76,7 +76,10 @@ pub(crate) struct Lines(Vec<usize>);
 
 impl Lines {
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
-        let ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        // As the splitter counts them: a line ends with LF, CRLF or a lone CR.
+        let ends = bytes.iter().enumerate().filter(|&(at, byte)| {
+            *byte == b'\n' || *byte == b'\r' && bytes.get(at + 1) != Some(&b'\n')
+        });
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
     }
 

@@ -406,7 +406,7 @@ impl<'a> Fill<'a> {
         self.at_a_gate("noi-quy-phong-doc").await?;
         let document = "quy-che-luu-tru";
         while let Some(run) = self.at_a_gate(document).await? {
-            let (name, state) = (&run["run_name"], run["state"].clone());
+            let (name, state) = (&run["run_id"], run["state"].clone());
             let approve = ["cutter", "orchestrate", "approve", "--run-id"];
             let why = ["--rationale", "đã so với bản ký", "--as", "hoa"];
             let name = name.as_str().unwrap_or_default();

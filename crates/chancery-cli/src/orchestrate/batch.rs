@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use chancery_engine::orchestrator::batch::{Queue, Roster};
+use chancery_engine::orchestrator::batch::{BatchLock, Queue, Roster};
 use chancery_engine::orchestrator::{RunId, approval_path, asked};
 use chancery_store::orchestrator::RunRow;
 use clap::Args;
@@ -47,7 +47,9 @@ struct Line {
 pub(super) async fn batch(context: &mut Context, args: &Batch) -> Result<Outcome, Failure> {
     let queue = Queue::read(&args.queue)?;
     let desk = Desk::open(context, Duty::Cut).await?;
-    let roster = Roster::of(&context.config.runs_dir(), &queue)?;
+    // Until the command ends: the runs of the batch are taken on by one command at a time.
+    let lock = BatchLock::acquire(&context.config.runs_dir(), &queue)?;
+    let roster = Roster::of(&context.config.runs_dir(), &queue, &lock)?;
     let own = Own::of(context, &desk.actor.principal)?;
     let mut failures: Vec<(String, String)> = Vec::new();
 

@@ -50,7 +50,7 @@ fn plain(name: &str, value: &Value) -> String {
 /// A run in a list.
 #[derive(Debug, Serialize)]
 pub(super) struct Line {
-    pub(super) run_name: String,
+    pub(super) run_id: String,
     document_id: String,
     mode: &'static str,
     state: String,
@@ -61,7 +61,7 @@ pub(super) struct Line {
 impl Line {
     pub(super) fn live(run: &RunRow) -> Self {
         Self {
-            run_name: run.run_name.clone(),
+            run_id: run.run_name.clone(),
             document_id: run.document_id.clone(),
             mode: "live",
             state: run.state.clone(),
@@ -73,7 +73,7 @@ impl Line {
     pub(super) fn rehearsal(run: &Run) -> Self {
         let since = run.phases.values().filter_map(|phase| phase.finished_utc).max();
         Self {
-            run_name: run.run_id.to_string(),
+            run_id: run.run_id.to_string(),
             document_id: run.document_id.clone(),
             mode: "dryrun",
             state: run.state.clone(),
@@ -88,7 +88,7 @@ pub(super) fn list(runs: &[Line]) -> String {
         &["run", "document", "mode", "state", "since", "by"],
         runs.iter().map(|run| {
             vec![
-                run.run_name.clone(),
+                run.run_id.clone(),
                 run.document_id.clone(),
                 run.mode.to_owned(),
                 run.state.clone(),

@@ -275,7 +275,7 @@ impl Bench {
                     self.out.note(&format!("{id} is held by somebody; it is tried again later"))
                 }
                 Why::Failed(failure) if failure.is_only_of_guard("G-CUT-DEPS") => {
-                    self.out.note(&format!("{id} waits for another entry"));
+                    self.out.note(&format!("{id} waits for {}", failure.blockers().join(", ")));
                 }
                 Why::Failed(failure) => {
                     if matches!(failure, Failure::Refused(_)) {

@@ -13,6 +13,7 @@ mod centre_piece;
 mod chaos;
 mod crash;
 mod cutter;
+mod cutter_words;
 mod demo;
 mod docs;
 mod drift;

@@ -25,7 +25,7 @@ fn workers_do_what_waits_and_end_when_asked() {
     let once = |role, name| place.done(&["worker", "--role", role, "--as", name, "--once"]);
     let said = once("executor", "executor");
     assert!(said.stdout.starts_with(&first) && said.stdout.lines().count() == 1, "{said:?}");
-    assert!(said.stderr.contains("waits for another entry"), "{said:?}");
+    assert!(said.stderr.contains(&format!("waits for {first} (first, cut_applied)")), "{said:?}");
     assert!(said.stderr.ends_with("1 done, 0 refused, 0 failed\n"), "{said:?}");
     assert_eq!(
         (status(&place, "first"), status(&place, "second")),

@@ -7,6 +7,7 @@ use chancery_model::canonical;
 use chancery_model::chain::LogRow;
 use chancery_model::cutter::{
     Effect, Manifest, escalation_id, executor_attested, mark_evidence, review_evidence,
+    verification_given_up_id,
 };
 use chancery_model::evidence::artefact_digest;
 use chancery_model::machine::{Definition, File, Transition};
@@ -128,7 +129,9 @@ impl<'a> Checker<'a> {
         if birth.is_some_and(|birth| birth.trigger_ref == "escalate") {
             let result: Option<Uuid> =
                 payload["verify_result_id"].as_str().and_then(|id| id.parse().ok());
-            let id = result.map(|id| escalation_id(id).to_string());
+            // Without a verdict, the verification itself was given up.
+            let given_up = || entry.uuid("escalation_of").map(verification_given_up_id);
+            let id = result.map(escalation_id).or_else(given_up).map(|id| id.to_string());
             self.expect(entry, RULE, "entry_id", id.as_deref());
         }
         let source = entry.text("source_version_id");

@@ -8,6 +8,7 @@ use chancery_store::RawRow;
 use sha2::{Digest as _, Sha256};
 
 use super::lane::unknown_statement;
+use super::orchestrator::IndexPages;
 use super::report::Report;
 use super::rows::{Row, Rows, Source};
 use super::signers::{Signed, Signers};
@@ -22,14 +23,15 @@ const SIGNATURES: i64 = 1_000;
 /// Digests of the texts that were seen, by path and number.
 type Digests = HashMap<(String, i64), [u8; 32]>;
 
-/// Looks at every revision, then at every signature.
+/// Looks at every revision, then at every signature; with the pages that runs wrote, also whether each page of their index is one of these.
 pub(super) async fn verify(
     source: &mut Source<'_>,
+    index: Option<&IndexPages>,
     signers: &mut Signers,
     report: &mut Report,
     progress: &mut impl FnMut(&Report),
 ) -> Result<(), Error> {
-    let mut look = Look { signers, report, digests: Digests::new(), last: None };
+    let mut look = Look { signers, report, index, digests: Digests::new(), last: None };
     for (table, limit) in [(REVISION, REVISIONS), (UNDER, SIGNATURES)] {
         let (snapshot, shapes) = source.reader();
         let key = table::key_of(table);
@@ -54,7 +56,7 @@ pub(super) async fn verify_one(
     report: &mut Report,
 ) -> Result<(), Error> {
     let (snapshot, shapes) = source.reader();
-    let mut look = Look { signers, report, digests: Digests::new(), last: None };
+    let mut look = Look { signers, report, index: None, digests: Digests::new(), last: None };
     for table in [REVISION, UNDER] {
         let names = [path.to_owned()];
         let mut rows = snapshot.evidence_named(&shapes[table], "path", &names).await?;
@@ -66,7 +68,7 @@ pub(super) async fn verify_one(
 
 /// Looks at the documents that a bundle holds; their digests were computed again with all others.
 pub(super) fn verify_held(rows: &Rows, signers: &mut Signers, report: &mut Report) {
-    let mut look = Look { signers, report, digests: Digests::new(), last: None };
+    let mut look = Look { signers, report, index: None, digests: Digests::new(), last: None };
     for row in rows.all(REVISION) {
         look.revision(row);
     }
@@ -78,6 +80,7 @@ pub(super) fn verify_held(rows: &Rows, signers: &mut Signers, report: &mut Repor
 struct Look<'a> {
     signers: &'a mut Signers,
     report: &'a mut Report,
+    index: Option<&'a IndexPages>,
     digests: Digests,
     /// The revision before: its path and number.
     last: Option<(String, i64)>,
@@ -122,8 +125,11 @@ impl Look<'_> {
             "report" => path.contains("/stop-route-report-"),
             _ => false,
         };
-        if path.starts_with("orchestrator/")
-            && !(by == Some("service") || by == Some("human") && of_people)
+        let of_no_run = path.starts_with("orchestrator/runs-index/")
+            && self.index.is_some_and(|index| !index.has(path, number));
+        if of_no_run
+            || path.starts_with("orchestrator/")
+                && !(by == Some("service") || by == Some("human") && of_people)
         {
             let what = format!("{} wrote it; no run did", row.text("author"));
             self.wrong(row, "document_is_of_its_move", what);

@@ -114,7 +114,7 @@ pub async fn verify_kb(store: &Store, path: Option<&str>, pins: Pins) -> Result<
     let mut source = rows::Source::database(&mut snapshot).await?;
     match path {
         Some(path) => kb::verify_one(&mut source, path, &mut signers, &mut report).await?,
-        None => kb::verify(&mut source, &mut signers, &mut report, &mut |_| ()).await?,
+        None => kb::verify(&mut source, None, &mut signers, &mut report, &mut |_| ()).await?,
     }
     signers.tell(&mut report);
     Ok(report)

@@ -49,21 +49,47 @@ fn transitions() -> &'static [Transition] {
     })
 }
 
-/// Looks at every run. Gives the approvals that runs say they used.
+/// The pages of the index of runs, as the closeouts say that they wrote them.
+#[derive(Debug, Default)]
+pub(super) struct IndexPages {
+    written: HashSet<(String, i64)>,
+    /// Pages on which a run of an older release stands, whose closeout does not say which revision it wrote.
+    unnumbered: HashSet<String>,
+}
+
+impl IndexPages {
+    fn add(&mut self, row: &LogRow) {
+        let Step::Gate("IG_closeout") = step_of(row) else { return };
+        let evidence = evidence_of(row);
+        let path = text_of(&evidence, "index_kb_id").to_owned();
+        match evidence["index_kb_revision"].as_i64() {
+            Some(number) => drop(self.written.insert((path, number))),
+            None => drop(self.unnumbered.insert(path)),
+        }
+    }
+
+    /// Whether a revision was written by the closeout of a run, so far as that can be told.
+    pub(super) fn has(&self, path: &str, number: i64) -> bool {
+        self.unnumbered.contains(path) || self.written.contains(&(path.to_owned(), number))
+    }
+}
+
+/// Looks at every run. Gives the approvals that runs say they used, and the pages of the index that they wrote.
 pub(super) async fn verify(
     source: &mut Source<'_>,
     signers: &mut Signers,
     report: &mut Report,
     progress: &mut impl FnMut(&Report),
-) -> Result<HashSet<Uuid>, Error> {
+) -> Result<(HashSet<Uuid>, IndexPages), Error> {
     let mut used = HashSet::new();
+    let mut pages = IndexPages::default();
     let mut after: Option<Vec<String>> = None;
     loop {
         let (snapshot, shapes) = source.reader();
         let key = table::key_of(ORCHESTRATED);
         let page =
             snapshot.evidence_page(&shapes[ORCHESTRATED], key, after.as_deref(), PAGE).await?;
-        let Some(last) = page.last() else { return Ok(used) };
+        let Some(last) = page.last() else { return Ok((used, pages)) };
         after = Some(vec![Row { table: ORCHESTRATED, raw: last }.text("run_id").to_owned()]);
         for raw in &page {
             let run_id = Row { table: ORCHESTRATED, raw }.id("run_id");
@@ -75,6 +101,7 @@ pub(super) async fn verify(
                 checker.orchestrated(run);
             }
             used.extend(rows.log_of(run_id).iter().filter_map(used_approval));
+            rows.log_of(run_id).iter().for_each(|row| pages.add(row));
             progress(report);
         }
     }
@@ -329,7 +356,11 @@ impl<'a> Checker<'a> {
         // Signed as it was given, the evidence cannot name the revision; one of them is the one.
         let path = document_path(run, row).unwrap_or_default();
         let reports: Vec<Row<'a>> = self.rows.of(REVISION, "path", &path).collect();
-        self.one_of(row, rows, &reports, &path);
+        let Some(report) = self.one_of(row, rows, &reports, &path) else { return };
+        for foreign in reports.iter().filter(|one| one.opt("revision") != report.opt("revision")) {
+            let what = format!("{} wrote it; the run did not", foreign.text("author"));
+            self.wrong(*foreign, "document_is_of_its_move", what);
+        }
     }
 
     fn void(&mut self, run: Row<'a>, row: &LogRow, evidence: &Value) {

@@ -90,12 +90,12 @@ pub(super) async fn verify(
     }
     by_hand(&mut source, &tally, signers, report).await?;
     sources(&mut source, signers, report, progress).await?;
-    let mut used = orchestrator::verify(&mut source, signers, report, progress).await?;
+    let (mut used, index) = orchestrator::verify(&mut source, signers, report, progress).await?;
     used.extend(queue::verify(&mut source, signers, report, progress).await?);
     used.extend(birth::verify(&mut source, signers, report, progress).await?);
     used.extend(workflow::verify(&mut source, signers, report, progress).await?);
     approval::verify(&mut source, &used, signers, report, progress).await?;
-    kb::verify(&mut source, signers, report, progress).await?;
+    kb::verify(&mut source, Some(&index), signers, report, progress).await?;
     let (snapshot, shapes) = source.reader();
     let mut reader = Reader { snapshot, shapes };
     reader.plain(table::DOCUMENT, report).await?;

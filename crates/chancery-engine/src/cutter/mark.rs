@@ -1,5 +1,7 @@
 //! MARK: a request to cut a version of a document.
 
+use std::collections::BTreeSet;
+
 use chancery_document::Profile;
 use chancery_model::cutter::{entry_id, mark_evidence};
 use chancery_model::envelope;
@@ -39,7 +41,7 @@ pub struct MarkRequest {
 /// Puts a request into the backlog. The same request again is the same entry.
 ///
 /// # Errors
-/// The database's refusal, or RI022 when the document cannot be cut.
+/// The database's refusal, RC022 among them for what the review would refuse, or RI022 when the document cannot be cut.
 pub async fn mark(
     store: &Store,
     actor: &Actor,
@@ -60,6 +62,15 @@ pub async fn mark(
         .idempotency_key
         .clone()
         .unwrap_or_else(|| format!("cut:{}:{content_sha256}", request.document_id));
+    let unit_kind = request.unit_kind.as_deref().unwrap_or_else(|| unit_kind(cut.profile));
+    let publication_type =
+        request.publication_type.as_deref().unwrap_or_else(|| publication_type(cut.profile));
+    // What the review would refuse is refused now.
+    let sections = cut.units.iter().map(|unit| format!("section_type.{}", unit.section_type.as_str()));
+    let words: BTreeSet<String> = sections
+        .chain([format!("unit_kind.{unit_kind}"), format!("publication_type.{publication_type}")])
+        .collect();
+    let plan = json!({ "units": cut.units.len(), "vocabulary": words });
     let payload = json!({
         "idempotency_key": key,
         "signal_source": request.signal_source.as_deref().unwrap_or("cli"),
@@ -69,9 +80,8 @@ pub async fn mark(
             "source_version_id": source.source_version_id,
             "content_sha256": content_sha256,
             "profile": cut.profile,
-            "unit_kind": request.unit_kind.as_deref().unwrap_or_else(|| unit_kind(cut.profile)),
-            "publication_type":
-                request.publication_type.as_deref().unwrap_or_else(|| publication_type(cut.profile)),
+            "unit_kind": unit_kind,
+            "publication_type": publication_type,
         },
     });
     let classes = ["executor_dot991", "executor_worker", "pic_human"];
@@ -90,6 +100,7 @@ pub async fn mark(
         reason: request.reason.clone(),
         trace_id: None,
         signed: None,
+        plan: Some(plan),
     };
     make(store, actor, mark, &key).await
 }
@@ -120,6 +131,8 @@ pub(super) async fn escalate(
         reason: Some(why.to_owned()),
         trace_id: Some(failed.trace_id.clone()),
         signed: None,
+        // It asks for what was asked for before.
+        plan: None,
     };
     Ok(make(store, actor, mark, &key).await?.entry_id)
 }

@@ -28,6 +28,7 @@ pub(crate) use review::{DecisionIds, sign as sign_review};
 pub use review::{ReviewRequest, Verdict, review};
 pub use show::{Shown, list, show};
 pub use sweep::sweep;
+pub(crate) use verify::hand_on as hand_on_verification;
 pub use verify::{Verified, verify, verify_again};
 
 pub(crate) use cut::trusted_manifest;

@@ -64,9 +64,23 @@ async fn run(store: &Store, actor: &Actor, entry_id: Uuid, again: bool) -> Resul
             Ok(verified) => return Ok(verified),
             // Somebody verified it between our look and our verdict; the next look sees theirs.
             Err(error) if is_overtaken(&error) && !overtaken => overtaken = true,
-            Err(error) => retry.or_give_up(error).await?,
+            Err(error) => match retry.or_give_up(error).await {
+                Ok(()) => {}
+                Err(error) => return Err(hand_on(store, actor, entry_id, error).await),
+            },
         }
     }
+}
+
+/// A verification that was given up is told to people, if the database can still be told anything. Every other error stays what it is.
+pub(crate) async fn hand_on(store: &Store, actor: &Actor, entry_id: Uuid, error: Error) -> Error {
+    let Error::Exhausted { attempts, last, .. } = error else { return error };
+    let why = last.to_string();
+    let escalation = store.fn_escalate_verification(entry_id, &why, &actor.principal).await;
+    if let Err(error) = &escalation {
+        tracing::warn!(%entry_id, %error, "the verification that was given up could not be escalated");
+    }
+    Error::Exhausted { attempts, escalation: escalation.ok().map(|report| report.entry_id), last }
 }
 
 fn is_overtaken(error: &Error) -> bool {

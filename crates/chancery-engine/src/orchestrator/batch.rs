@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
+use super::lock::{self, Lock};
 use super::run_id::RunId;
 use super::stop::Stop;
 use super::view::write_file;
@@ -90,12 +91,40 @@ impl Queue {
     }
 }
 
+/// The right to work on a batch, held until it is dropped.
+#[derive(Debug)]
+pub struct BatchLock(#[expect(dead_code, reason = "it is held, not read")] Lock);
+
+impl BatchLock {
+    /// Takes the batch, or says who has it: of two commands at once, each would write its own runs into the roster.
+    ///
+    /// # Errors
+    /// `STOP_BATCH_BUSY`, or when the lock file cannot be written.
+    pub fn acquire(root: &Path, queue: &Queue) -> Result<Self, Stop> {
+        make_root(root)?;
+        let path = root.join(format!("batch-{}.lock", queue.batch_id));
+        Lock::acquire(&path).map(Self).map_err(|error| match error {
+            lock::Error::Held(holder) => Stop::new(
+                "STOP_BATCH_BUSY",
+                format!(
+                    "another command works on batch {}{}",
+                    queue.batch_id,
+                    holder.map_or_else(String::new, |holder| format!(" ({holder})"))
+                ),
+                "wait for it to end, or end it, then repeat the command",
+            ),
+            lock::Error::Io(source) => Error::File { path, source }.into(),
+        })
+    }
+}
+
 impl Roster {
-    /// The runs of a batch: those that it has, and new ones for documents that have none. Stored before it is given.
+    /// The runs of a batch: those that it has, and new ones for documents that have none. Stored before it is given. Who asks holds the
+    /// batch.
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn of(root: &Path, queue: &Queue) -> Result<Self, Stop> {
+    pub fn of(root: &Path, queue: &Queue, _: &BatchLock) -> Result<Self, Stop> {
         let path = root.join(format!("batch-{}.json", queue.batch_id));
         let mut roster = match fs::read_to_string(&path) {
             Ok(text) => serde_json::from_str(&text).map_err(|error| {

@@ -15,6 +15,8 @@ pub mod lock;
 mod phase;
 mod phases;
 mod plan;
+mod refresh;
+mod refused_runs;
 mod rehearse;
 pub mod run_id;
 mod runner;
@@ -32,7 +34,10 @@ pub use document::approval_path;
 pub use halt::stop;
 pub use phase::{Phase, STATES, question};
 pub use plan::Choice;
-pub use rehearse::{Rehearsal, approve_rehearsal, rehearsal_asks, stop_rehearsal, void_rehearsal};
+pub use refresh::refresh_sidecar;
+pub use rehearse::{
+    Rehearsal, approve_rehearsal, rehearsal_asks, remove_rehearsal, stop_rehearsal, void_rehearsal,
+};
 pub use run_id::RunId;
 pub use runner::{Ended, Runner};
 pub use stop::Stop;

@@ -9,7 +9,7 @@ mod halt;
 mod rows;
 
 pub use answer::{approve_rehearsal, rehearsal_asks};
-pub use halt::{stop_rehearsal, void_rehearsal};
+pub use halt::{remove_rehearsal, stop_rehearsal, void_rehearsal};
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! The runner: one state forward at a time, the database first, the sidecar after it.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,8 @@ use super::plan::{Choice, chosen, entry_id, outlook};
 use super::run_id::RunId;
 use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::sign_documents::{sign, unsigned_documents};
-use super::stop::Stop;
+use super::refused_runs::{over, refused_approval_stop, refused_start};
+use super::stop::{Stop, drift_code};
 use super::view;
 use crate::Error;
 use crate::run::Actor;
@@ -239,10 +240,7 @@ impl<A: Aides> Runner<'_, A> {
             let moves = view::bring_up(self.store, sidecar, &run).await?;
             let is_over =
                 ["closeout_", "failed_", "voided_"].iter().any(|s| run.state.starts_with(s));
-            for document in unsigned_documents(self.store, &moves, is_over, &mut seen).await? {
-                self.require_key().await?;
-                sign(self.store, self.actor, document).await?;
-            }
+            self.sign_documents(&moves, is_over, &mut seen).await?;
             if std::mem::take(&mut jumped) {
                 self.watch.standing_at(&run.state);
             }
@@ -277,6 +275,20 @@ impl<A: Aides> Runner<'_, A> {
             }
             self.step(sidecar, &run, &moves, answer.as_ref()).await?;
         }
+    }
+
+    /// Puts the runner's signature under what the moves wrote.
+    async fn sign_documents(
+        &self,
+        moves: &[RunMove],
+        is_over: bool,
+        seen: &mut HashSet<(String, i32)>,
+    ) -> Result<(), Stop> {
+        for document in unsigned_documents(self.store, moves, is_over, seen).await? {
+            self.require_key().await?;
+            sign(self.store, self.actor, document).await?;
+        }
+        Ok(())
     }
 
     /// What the sovereign is asked; a stopped run asks when somebody wants to go on with it.
@@ -441,7 +453,14 @@ impl<A: Aides> Runner<'_, A> {
                 self.watch.invariant(name, *holds == Value::Bool(true));
             }
         }
-        self.watch.phase_passed(reached.map_or_else(|| phase.to(), |one| one.to.as_str()), elapsed);
+        // The verifier's process did its work, and what it found may have failed the run.
+        if let Some(failed) = reached.filter(|one| one.to != phase.to()) {
+            let code = failed.evidence["code"].as_str().unwrap_or("STOP_INVARIANT");
+            let why = failed.reason.as_deref().unwrap_or_default();
+            self.watch.stopped(code, &format!("{why}: the run is {}", failed.to));
+        } else {
+            self.watch.phase_passed(phase.to(), elapsed);
+        }
         Ok(())
     }
 
@@ -474,10 +493,13 @@ impl<A: Aides> Runner<'_, A> {
             Some(Code::RO003) => {
                 let differences = problem.and_then(|p| p.facts.get("differences")).cloned();
                 let dimension = problem.and_then(|p| p.facts.get("dimension")).cloned();
+                let dimensions = differences.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let codes: BTreeSet<&str> =
+                    dimensions.filter_map(|one| one["dimension"].as_str()).map(drift_code).collect();
                 Some(Halted {
-                    code: "STOP_DRIFT",
+                    code: drift_code(dimension.as_ref().and_then(Value::as_str).unwrap_or_default()),
                     to: "stopped_drift".to_owned(),
-                    facts: json!({ "dimension": dimension, "differences": differences }),
+                    facts: json!({ "dimension": dimension, "differences": differences, "codes": codes }),
                 })
             }
             Some(Code::RO004 | Code::RA002 | Code::RA003 | Code::RA006) => {
@@ -493,7 +515,7 @@ impl<A: Aides> Runner<'_, A> {
             _ if stop.code == "STOP_BACKUP" => Some(Halted {
                 code: "STOP_BACKUP",
                 to: "failed_backup".to_owned(),
-                facts: json!({ "invariants": { "backup_target_reachable": false } }),
+                facts: json!({ "invariants": self.backup_invariants(run).await }),
             }),
             _ if matches!(
                 stop.code,
@@ -529,6 +551,13 @@ impl<A: Aides> Runner<'_, A> {
             }
         }
         self.watch.stopped(halted.code, &stop.reason);
+        if reported.is_ok() {
+            let moves = self.store.orchestrator_moves(run.run_id).await.map_err(Error::from)?;
+            // The stop stands; a signature that is missing is put there by whoever goes on with the run, or looks at it again.
+            if let Err(unsigned) = self.sign_documents(&moves, false, &mut HashSet::new()).await {
+                tracing::warn!(run = run.run_name, %unsigned, "the stop-route report is not signed yet");
+            }
+        }
         Err(match reported {
             Ok(way) => Stop { code: halted.code, way, ..stop },
             // Both are told: the second may be the cause of the first.
@@ -540,6 +569,14 @@ impl<A: Aides> Runner<'_, A> {
                 Stop { code: halted.code, reason, way: unsaid.way, ..stop }
             }
         })
+    }
+
+    /// What the gate finds where there is no backup: every invariant of it, by name, and the target was not reached.
+    async fn backup_invariants(&self, run: &RunRow) -> BTreeMap<String, bool> {
+        let found = self.store.fn_gate_preview(run.run_id, Phase::Backup.gate(), &json!({})).await;
+        let mut invariants = found.map(|found| found.invariants).unwrap_or_default();
+        invariants.insert("backup_target_reachable".to_owned(), false);
+        invariants
     }
 
     /// The run is not where this process left it: the sovereign stopped or voided it meanwhile.
@@ -584,85 +621,5 @@ impl Caps {
         };
         // The gates that only ask have no cap of their own in the settings.
         Ok(Self { phase: minutes(phase.name(), 5.0).await?, run: minutes("run", 60.0).await? })
-    }
-}
-
-fn over(run: &RunRow, sidecar: &Sidecar) -> Stop {
-    let why = sidecar
-        .run()
-        .last_error
-        .as_ref()
-        .map_or(String::new(), |error| format!(": {}", error.reason));
-    if run.state.starts_with("voided_") {
-        return Stop::new(
-            "STOP_RUN_VOIDED",
-            format!("run {} was voided by the sovereign", run.run_name),
-            format!("start another one: `cutter orchestrate start {}`", run.document_id),
-        );
-    }
-    Stop::new(
-        "STOP_RUN_FAILED",
-        format!("run {} is {}{why}", run.run_name, run.state),
-        format!(
-            "mend the cause, let the sovereign void the run (`cutter orchestrate void --run-id {} --reason …`), then `cutter orchestrate start {}`",
-            run.run_name, run.document_id
-        ),
-    )
-}
-
-fn refused_start(error: Error) -> Stop {
-    let fact = |problem: &chancery_model::refusal::Problem, name: &str| {
-        problem.facts.get(name).and_then(Value::as_str).map(str::to_owned)
-    };
-    let ways: Vec<String> = error
-        .refusal()
-        .map(|refusal| refusal.problems.iter().filter_map(|p| fact(p, "way")).collect())
-        .unwrap_or_default();
-    let code = match error.refusal().map(|refusal| refusal.code) {
-        Some(Code::RO006) => "STOP_DOCUMENT_UNKNOWN",
-        Some(Code::RO007 | Code::RO008) => "STOP_REPLAY_CONFLICT",
-        Some(Code::RO013) => {
-            let way = format!("{}, then start again", ways.join("; "));
-            return Stop::new("STOP_REFUSED", error.to_string(), way).because(error);
-        }
-        _ => return error.into(),
-    };
-    if let Some(way) = ways.first() {
-        return Stop::new(code, error.to_string(), way.clone()).because(error);
-    }
-    let hint = error.refusal().map_or_else(String::new, |refusal| refusal.hint.clone());
-    let run = error
-        .refusal()
-        .and_then(|r| r.problems.first())
-        .and_then(|p| p.facts.get("run_id"))
-        .and_then(Value::as_str);
-    let way = run.map_or_else(|| hint.clone(), |run| hint.replace("RUN", run));
-    Stop::new(code, error.to_string(), way).because(error)
-}
-
-fn refused_approval_stop(stop: Stop, run: &RunRow) -> Stop {
-    let differs = stop
-        .source
-        .as_ref()
-        .and_then(|error| error.refusal())
-        .map(|refusal| {
-            let fields = refusal
-                .problems
-                .iter()
-                .filter_map(|p| p.facts.get("differs_in"))
-                .filter_map(Value::as_str);
-            fields.collect::<Vec<_>>().join(", ")
-        })
-        .filter(|fields| !fields.is_empty());
-    let reason = differs
-        .map_or_else(|| stop.reason.clone(), |fields| format!("the approval differs in {fields}"));
-    Stop {
-        code: "STOP_APPROVAL_REFUSED",
-        reason,
-        way: format!(
-            "let the sovereign approve what is asked: `cutter orchestrate approve --run-id {}`",
-            run.run_name
-        ),
-        source: stop.source,
     }
 }

@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 
 use chancery_model::envelope::Statement;
+use chancery_model::evidence::artefact_digest;
 use chancery_model::kb::{Signature, signature_payload};
 use chancery_store::Store;
 use chancery_store::kb::Sign;
@@ -34,9 +35,15 @@ pub(super) async fn unsigned_documents(
     is_over: bool,
     seen: &mut HashSet<(String, i32)>,
 ) -> Result<Vec<Unsigned>, Error> {
+    let mut named = Vec::new();
+    for one in moves {
+        named.extend(documents(one));
+        named.extend(report(store, one).await?);
+    }
     let mut unsigned = Vec::new();
-    let mut any_signed = !is_over || !seen.is_empty();
-    for (path, revision) in moves.iter().flat_map(documents) {
+    // A run that failed at its first gate has nothing but its report.
+    let mut any_signed = !is_over || !seen.is_empty() || named.len() == 1;
+    for (path, revision) in named {
         if !seen.insert((path.clone(), revision)) {
             continue;
         }
@@ -58,6 +65,21 @@ fn documents(one: &RunMove) -> Vec<(String, i32)> {
     let number = |name: &str| one.evidence[name].as_i64().and_then(|n| i32::try_from(n).ok());
     let named = [("kb_doc_id", "kb_revision"), ("index_kb_id", "index_kb_revision")];
     named.into_iter().filter_map(|(path, revision)| text(path).zip(number(revision))).collect()
+}
+
+/// The stop-route report that a halt wrote. The evidence of a sovereign's stop was signed before the report had a number, so there the
+/// revision is the one that the digest of the move is over; one that somebody put beside it is not signed.
+async fn report(store: &Store, one: &RunMove) -> Result<Option<(String, i32)>, Error> {
+    let Some(path) = one.evidence["report_kb_id"].as_str() else { return Ok(None) };
+    if let Some(number) = one.evidence["kb_revision"].as_i64() {
+        return Ok(i32::try_from(number).ok().map(|number| (path.to_owned(), number)));
+    }
+    let written = store.kb_row_digests(path).await?.into_iter().find(|(_, digest)| {
+        let digest = <[u8; 32]>::try_from(digest.as_slice()).ok();
+        let of_the_move = digest.map(|digest| hex::encode(artefact_digest(&[digest])));
+        of_the_move.is_some() && of_the_move == one.artefact_digest
+    });
+    Ok(written.map(|(revision, _)| (path.to_owned(), revision)))
 }
 
 /// Puts the runner's signature under a document.

@@ -88,6 +88,18 @@ impl Stop {
     }
 }
 
+/// The code of a stop by drift: one for each dimension of the survey, and the common one for what this release does not know.
+pub(super) fn drift_code(dimension: &str) -> &'static str {
+    match dimension {
+        "functions" => "STOP_DRIFT_FUNCTIONS",
+        "invariants" => "STOP_DRIFT_INVARIANTS",
+        "review_decisions" => "STOP_DRIFT_REVIEW_DECISIONS",
+        "row_count" => "STOP_DRIFT_ROW_COUNT",
+        "source_version" => "STOP_DRIFT_SOURCE_VERSION",
+        _ => "STOP_DRIFT",
+    }
+}
+
 impl From<SidecarError> for Stop {
     fn from(error: SidecarError) -> Self {
         // Its words end with the way forward.

@@ -12,7 +12,7 @@ use super::document::page;
 use super::plan::Ids;
 use super::stop::Stop;
 use crate::Error;
-use crate::cutter::{Retry, VERIFIER_TOOL, inspect, sign_in_lane};
+use crate::cutter::{Retry, VERIFIER_TOOL, hand_on_verification, inspect, sign_in_lane};
 use crate::run::Actor;
 
 /// Looks at what the run wrote, from the source alone, and records the verdict.
@@ -82,7 +82,10 @@ pub async fn write_verify(store: &Store, actor: &Actor, run: &RunRow) -> Result<
             Err(error)
                 if error.refusal().is_some_and(|r| matches!(r.code, Code::RC009 | Code::RC013)) =>
             {
-                retry.or_give_up(error.into()).await?;
+                if let Err(error) = retry.or_give_up(error.into()).await {
+                    let error = hand_on_verification(store, actor, run.entry_id, error).await;
+                    return Err(error.into());
+                }
             }
             Err(error) => return Err(Error::from(error).into()),
         }

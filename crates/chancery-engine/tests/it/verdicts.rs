@@ -2,6 +2,7 @@
 //! names it, takes the cut back, opens an escalation, and the failed entry stays as it is.
 
 use chancery_engine::cutter::{self, Verdict};
+use chancery_engine::audit::{self, Pins};
 use chancery_engine::{Error, iu};
 use chancery_model::cutter::{
     LaneSigner, VERIFIER_LANE, Verification, lane_payload, verifier_attested,
@@ -273,6 +274,45 @@ async fn one_difference_is_escalated_once() {
     let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
     assert_ne!(again.report.escalation_ref, first, "what was settled asks for nobody");
     assert_eq!(scene.db.count(escalations).await, 2);
+}
+
+/// CUT-9, AUD-1: a verification that joins the escalation of an earlier one replays, in the database and from the file about the entry;
+/// one that names another escalation is found.
+#[tokio::test]
+async fn a_joined_escalation_replays() {
+    let scene = Scene::new().await;
+    let entry = scene.applied("rules", "RULES", ONE).await;
+    // Seen by the verifier, and mended behind it: what is left is the evidence of a failure, and nothing else is wrong.
+    scene.db.forge(&["update iu.unit_version set body = body || '!'"]).await;
+    let first = scene.verify(entry).await.expect("a verdict").report.escalation_ref;
+    scene.db.forge(&["update iu.unit_version set body = left(body, -1)"]).await;
+    let other = scene.applied("other", "OTHER", ONE).await;
+    scene.db.forge(&["update iu.unit_version set body = body || '!' where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
+    let foreign = scene.verify(other).await.expect("a verdict").report.escalation_ref;
+    scene.db.forge(&["update iu.unit_version set body = left(body, -1) where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
+    let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
+    assert!(!again.passed(), "the units are gone");
+    assert_eq!(again.report.escalation_ref, first, "it joins");
+
+    let auditor = scene.db.store(chancery_store::Role::Auditor);
+    let look = async || audit::verify(&auditor, Pins::default(), |_| ()).await.expect("an audit");
+    assert_eq!(look().await.mismatches, []);
+    let file = audit::export(&auditor, entry).await.expect("an answer").expect("a file");
+    let report = audit::verify_bundle(&file, Pins::default()).await.expect("a report");
+    assert_eq!(report.mismatches, []);
+
+    let (joined, foreign) = (again.report.verify_result_id.expect("a result"), foreign.expect("one"));
+    scene
+        .db
+        .forge(&[&format!(
+            "update cutter_governance.verify_result set escalation_ref = '{foreign}' where verify_result_id = '{joined}'"
+        )])
+        .await;
+    let found = look().await.mismatches;
+    assert!(
+        found.iter().any(|one| one.rule == "result_is_of_the_cut" && one.key.contains(&joined.to_string())),
+        "{found:?}"
+    );
 }
 
 /// A door that is told of a pass looks itself: nobody can sign a forgery off.

@@ -20,6 +20,11 @@ pub fn entry_id(idempotency_key: &str) -> Uuid {
     Uuid::new_v5(&Uuid::NAMESPACE_OID, format!("cutter.mark:{idempotency_key}").as_bytes())
 }
 
+/// The entry that asks for somebody when an entry cannot be verified at all.
+pub fn verification_given_up_id(entry_id: Uuid) -> Uuid {
+    derived_uuid(entry_id, "verification_given_up")
+}
+
 /// The change set that takes a cut back when its verification fails.
 pub fn rollback_id(verify_result_id: Uuid) -> Uuid {
     derived_uuid(verify_result_id, "rollback")

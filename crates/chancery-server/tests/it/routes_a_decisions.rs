@@ -396,7 +396,7 @@ async fn a_run_of_the_orchestrator_is_shown_and_stopped() {
         (states.len(), &states[0]["current"], &states[1]["gate"]),
         (14, &json!(true), &json!("IG_source_pin"))
     );
-    assert_eq!((&shown.body["run_name"], &shown.body["question"]), (&json!(name), &Value::Null));
+    assert_eq!((&shown.body["run_id"], &shown.body["question"]), (&json!(name), &Value::Null));
     let stop_of = |body: &Value| {
         let all = body["actions"].as_array().expect("actions").clone();
         all.into_iter().find(|action| action["name"] == "orchestrate_stop").expect("a stop")

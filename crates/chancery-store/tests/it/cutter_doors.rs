@@ -200,7 +200,7 @@ async fn no_entry_is_born_past_its_door() {
 /// nothing but nulls; every other login is turned away before it.
 #[tokio::test]
 async fn each_duty_has_its_doors_and_no_others() {
-    const DOORS: [(&str, usize, &[Role]); 20] = [
+    const DOORS: [(&str, usize, &[Role]); 21] = [
         ("cutter_governance.fn_mark", 11, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_sweep", 5, &[Role::App, Role::CutterExec]),
         ("cutter_governance.fn_review", 18, &[Role::CutterReview]),
@@ -211,6 +211,7 @@ async fn each_duty_has_its_doors_and_no_others() {
         ("cutter_governance.fn_entry_actions", 2, &[Role::App]),
         ("cutter_governance.fn_entry_is_free", 1, &[Role::CutterExec, Role::CutterVerify]),
         ("cutter_governance.fn_standing_escalation", 1, &[Role::CutterVerify]),
+        ("cutter_governance.fn_escalate_verification", 3, &[Role::CutterVerify]),
         ("iu.fn_dot_iu_command_log", 8, &[Role::App]),
         ("iu.fn_source_add", 5, &[Role::App, Role::CutterExec]),
         ("iu.fn_iu_create", 15, &[Role::CutterExec]),

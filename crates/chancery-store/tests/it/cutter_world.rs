@@ -162,6 +162,7 @@ impl World {
             reason: None,
             trace_id: None,
             signed: None,
+            plan: None,
         }
     }
 

@@ -230,7 +230,9 @@ async fn a_signature_is_under_exactly_one_revision() {
     let mut taken = panel.a_mark("a", 2, "approved").await;
     taken.signature_id = mark.signature_id;
     panel.sign_mark(&mut taken).await;
-    let facts = json!({ "signature_id": mark.signature_id });
+    let facts = json!({
+        "signature_id": mark.signature_id, "path": mark.path, "revision": mark.revision, "meaning": mark.meaning, "signer": mark.principal,
+    });
     assert_eq!(refusal(panel.mark(&taken).await), (RC015, facts));
     assert_eq!(before, panel.db.fingerprint().await, "nothing changed");
     for meaning in ["read", "approved"] {

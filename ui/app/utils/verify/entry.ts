@@ -74,7 +74,9 @@ async function markedAs(checker: Checker, entry: Row, birth: LogRow | undefined)
   }
   if (birth?.triggerRef === 'escalate') {
     const result = uuidOf(textMember(payload, 'verify_result_id'))
-    checker.expect(entry, rule, { entry_id: result === undefined ? null : await derivedUuid(result, 'escalation') })
+    // Without a verdict, the verification itself was given up.
+    const [of, part] = result === undefined ? [escalationOf, 'verification_given_up'] : [result, 'escalation']
+    checker.expect(entry, rule, { entry_id: of === null ? null : await derivedUuid(of, part) })
   }
   const source = checker.rows.one(t.SOURCE, 'source_version_id', entry.text('source_version_id'))
   if (source === undefined) checker.wrong(entry, rule, { table: t.SOURCE, row: entry.text('source_version_id') })

@@ -50,7 +50,9 @@ async function resultHolds(checker: Checker, entry: Row, set: Row, result: Row, 
   const findings = result.json('findings')
   checker.isCanonical(result, 'findings')
   const resultId = result.id('verify_result_id')
-  const escalated = verdict === 'fail' ? await derivedUuid(resultId, 'escalation') : null
+  // A failure opens an escalation, or joins the one that another verification of this cut opened.
+  const opener = verdict === 'fail' ? await openerOf(checker, set, result) : result
+  const escalated = verdict === 'fail' ? await derivedUuid(opener.id('verify_result_id'), 'escalation') : null
   const digest = await canonicalSha256({
     verify_result_id: resultId, change_set_id: result.id('change_set_id'), change_set_digest: set.opt('change_set_digest') ?? '',
     executor_signature_id: set.id('executor_signature_id'), verdict, findings,
@@ -82,7 +84,16 @@ async function resultHolds(checker: Checker, entry: Row, set: Row, result: Row, 
     change_set_digest: set.opt('change_set_digest') ?? '', manifest_digest: set.text('manifest_version'), verify_result_id: resultId,
     verify_digest: digest, verdict,
   })
-  if (escalated !== null) escalation(checker, entry, result, escalated)
+  if (escalated !== null) escalation(checker, entry, opener, escalated)
+}
+
+/** The verification that opened the escalation which a failure names; the failure itself when none did. */
+async function openerOf(checker: Checker, set: Row, result: Row): Promise<Row> {
+  for (const one of checker.rows.of(t.RESULT, 'change_set_id', set.text('change_set_id'))) {
+    const opened = await derivedUuid(one.id('verify_result_id'), 'escalation')
+    if (one.text('verdict') === 'fail' && opened === result.opt('escalation_ref')) return one
+  }
+  return result
 }
 
 /** A failure opened an entry of its own. */

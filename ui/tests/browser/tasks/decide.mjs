@@ -45,9 +45,9 @@ export async function passAGate({ as, place }) {
     (await place.json('cutter', 'orchestrate', 'list')).find((one) => one.document_id === document && one.state === 'awaiting_cut_authorization'), 60)
 
   await hoa.go('/inbox')
-  await hoa.press(hoa.page.locator('main li').filter({ hasText: run.run_name }).getByRole('link').last())
+  await hoa.press(hoa.page.locator('main li').filter({ hasText: run.run_id }).getByRole('link').last())
   await hoa.page.getByText(hoa.word('gov.approval.what')).first().waitFor()
-  const { run: { run_id: orchestrated } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', run.run_name)
+  const { run: { run_uuid: orchestrated } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', run.run_id)
   await hoa.go(`/orchestrator/${id('orc', orchestrated)}`)
   const passed = hoa.page.locator('main [aria-current=step]').filter({ hasText: await hoa.label('orchestrator_run', 'awaiting_lifecycle_authorization') })
   // A gate is passed behind the reviewers' own login, which the server has not: the page names the command for who has it.

@@ -222,7 +222,7 @@ fn a_document_or_a_function_that_changed_is_drift() {
 
     scene.document("policy", 4);
     let said = scene.resume(&run, Some(&first_gate)).ends_with(3);
-    stopped(&said, "STOP_DRIFT");
+    stopped(&said, "STOP_DRIFT_SOURCE_VERSION: ");
     assert!(said.stderr.contains("source_version"), "{said:?}");
     assert_eq!(scene.one("select count(*) from iu.information_unit"), "0");
     let report = scene.paper(&run, "stop-route-report-8");
@@ -236,7 +236,7 @@ fn a_document_or_a_function_that_changed_is_drift() {
     let text = scene.one(&format!("select pg_get_functiondef('{function}'::regproc)"));
     scene.one(&text.replacen("begin", "begin -- mended", 1));
     let said = scene.resume(&run, Some(&first_gate)).ends_with(3);
-    stopped(&said, "STOP_DRIFT");
+    stopped(&said, "STOP_DRIFT_FUNCTIONS: ");
     assert!(said.stderr.contains("fn_iu_enact"), "{said:?}");
     assert_eq!(scene.state(&run), "stopped_drift");
     assert_eq!(scene.one("select count(*) from iu.information_unit"), "0");
@@ -248,7 +248,7 @@ fn a_document_or_a_function_that_changed_is_drift() {
     scene.taken_until(&run, 8);
     scene.one(&text.replacen("begin", "begin -- mended", 1));
     let said = scene.resume(&run, None).ends_with(3);
-    stopped(&said, "STOP_DRIFT");
+    stopped(&said, "STOP_DRIFT_FUNCTIONS: ");
     assert_eq!(scene.moves(&run).last().expect("a move")["from"], "leg_b_recorded");
     scene.one(&text);
     scene.resume(&run, None).ends_with(4);

@@ -178,7 +178,7 @@ impl Stages {
     fn finish(&self) -> String {
         let runs = self.scene.orchestrate(&["list", "--json"]).ends_with(0).json();
         let known =
-            runs[0]["run_name"].as_str().map(str::to_owned).or_else(|| self.only_in_a_folder());
+            runs[0]["run_id"].as_str().map(str::to_owned).or_else(|| self.only_in_a_folder());
         let run = match known {
             Some(run) => run,
             None => self.scene.started("law"),

@@ -126,7 +126,8 @@ fn stops(scene: &Scene, run: &str, document: &str, approval: Option<&str>, moved
     }]);
     assert_eq!(logged["differences"], difference, "before {stood}");
     assert_ne!(one_of(&pinned, moved), one_of(&live, moved));
-    assert_eq!(logged["code"], "STOP_DRIFT");
+    let code = format!("STOP_DRIFT_{}", moved.dimension().to_uppercase());
+    assert_eq!((&logged["code"], &logged["codes"]), (&json!(code), &json!([code])));
     let report = logged["report_kb_id"].as_str().expect("a report");
     let body = scene.one(&format!("select body from kb.revision where path = '{report}'"));
     for part in [
@@ -139,7 +140,7 @@ fn stops(scene: &Scene, run: &str, document: &str, approval: Option<&str>, moved
     }
     let sidecar = scene.sidecar(run);
     assert_eq!(sidecar["state"], "stopped_drift");
-    assert_eq!(sidecar["last_error"]["code"], "STOP_DRIFT");
+    assert_eq!(sidecar["last_error"]["code"], code);
     assert_eq!(sidecar["last_error"]["report_kb_id"], report);
 }
 

@@ -182,11 +182,30 @@ fn a_backup_that_cannot_be_written_fails_the_run() {
     assert!(said.stderr.contains("STOP_BACKUP"), "{said:?}");
     assert_eq!(scene.state(&run), "failed_backup");
     let sidecar = scene.sidecar(&run);
-    assert_eq!(
-        sidecar["phases"]["backup"]["gate_invariants"],
-        json!({ "backup_target_reachable": false })
-    );
+    assert_eq!(sidecar["phases"]["backup"]["gate_invariants"], no_backup());
     assert_eq!(sidecar["last_error"]["code"], "STOP_BACKUP");
+}
+
+/// Seed D §4, ORC-3: what was not found is recorded as false, not left out.
+fn no_backup() -> serde_json::Value {
+    json!({
+        "backup_sha_recorded": false, "backup_target_reachable": false, "key_fingerprint_matches": false, "sidecar_written": false,
+    })
+}
+
+/// Seed D §4, ORC-3, ORC-6: a key that is gone when the backup is due fails the run, with every invariant of the gate on record.
+#[test]
+fn a_key_that_is_missing_is_recorded_as_false() {
+    let scene = Scene::new();
+    scene.document("policy", 3);
+    let run = scene.held("policy", "pre_write_backup_taken");
+    scene.behind("orchestrator.backup_key", "delete from orchestrator.backup_key");
+    let said = scene.resume(&run, None).ends_with(1);
+    stopped(&said, "STOP_BACKUP: ");
+    assert_eq!(scene.state(&run), "failed_backup");
+    assert_eq!(scene.sidecar(&run)["phases"]["backup"]["gate_invariants"], no_backup());
+    let logged = scene.moves(&run).pop().expect("a move");
+    assert_eq!(logged["evidence"]["invariants"], no_backup());
 }
 
 /// ORC-1, ORC-3: the gates from the cut to the end.

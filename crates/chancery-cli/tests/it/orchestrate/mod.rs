@@ -9,6 +9,8 @@ mod failed_gates;
 mod invariants;
 mod orphans;
 mod outlook;
+mod papers;
+mod random_kills;
 mod refused_approvals;
 mod run;
 pub(crate) mod scene;

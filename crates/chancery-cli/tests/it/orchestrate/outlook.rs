@@ -77,7 +77,10 @@ fn what_would_fail_is_refused_before_it_begins() {
     scene.place.done(&["cutter", "review", "cut", "--approve", "--as", "sofia"]);
     scene.place.done(&["cutter", "cut", "cut", "--as", "executor"]);
     let problems = is_refused(&scene, &["cut"]);
-    assert_eq!(checks(&problems), ["addresses_free"]);
+    assert_eq!(checks(&problems), ["addresses_free", "cut_once"]);
+    let cut = &problems[1]["found"][0];
+    assert_eq!((&cut["status"], &cut["cut_by"]), (&"cut_applied".into(), &"executor".into()));
+    assert_eq!(cut["way"], problems[0]["way"]);
     assert_eq!(problems[0]["found"].as_array().map(Vec::len), Some(3), "each is named");
     let way = problems[0]["way"].as_str().expect("a way").replace("TEXT", "moved");
     let way: Vec<&str> = way.split(' ').skip(1).chain(["--as", "sofia"]).collect();

@@ -152,7 +152,7 @@ fn a_worker_verifies_what_a_run_wrote() {
     let modes: Vec<&str> =
         listed.as_array().expect("runs").iter().filter_map(|run| run["mode"].as_str()).collect();
     assert_eq!(modes, ["dryrun", "live"]);
-    let name = listed[0]["run_name"].as_str().expect("a run");
+    let name = listed[0]["run_id"].as_str().expect("a run");
     let status = scene.orchestrate(&["status", "--run-id", name]).ends_with(0);
     assert!(
         status.stdout.contains("dryrun") && status.stdout.contains("grant_probe"),

@@ -131,7 +131,12 @@ pub fn rehearsal_asks(root: &Path, run_id: RunId) -> Result<Asked, Stop> {
 ///
 /// # Errors
 /// When it asks nothing, or the files cannot be written.
-pub fn approve_rehearsal(root: &Path, run_id: RunId, actor: &Actor) -> Result<Approved, Stop> {
+pub fn approve_rehearsal(
+    root: &Path,
+    run_id: RunId,
+    actor: &Actor,
+    rationale: Option<&str>,
+) -> Result<Approved, Stop> {
     let asked = rehearsal_asks(root, run_id)?;
     let Some(own) = actor.key.as_ref() else {
         return Err(Stop::new(
@@ -144,8 +149,10 @@ pub fn approve_rehearsal(root: &Path, run_id: RunId, actor: &Actor) -> Result<Ap
     let file = folder.path().join(approval_name(&asked.gate));
     let facts = serde_json::to_string_pretty(&asked.asks).expect("facts are plain data");
     let body = format!(
-        "# Approval: {}\n\n{} authorizes what is asked below, in a rehearsal, and nothing else.\n\n```json\n{facts}\n```\n",
-        asked.gate, actor.principal
+        "# Approval: {}\n\n{} authorizes what is asked below, in a rehearsal, and nothing else.{}\n\n```json\n{facts}\n```\n",
+        asked.gate,
+        actor.principal,
+        rationale.map_or_else(String::new, |why| format!(" {why}"))
     );
     let mut signed = Signed {
         signer: actor.principal.clone(),

@@ -3,10 +3,12 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use uuid::Uuid;
 
 use super::super::run_id::RunId;
-use super::super::sidecar::{LastError, Run, Sidecar};
+use super::super::sidecar::{LastError, Mode, Run, Sidecar};
 use super::super::stop::Stop;
+use crate::Error;
 
 const STOPPED: &str = "stopped_sovereign";
 const VOIDED: &str = "voided_sovereign";
@@ -25,6 +27,27 @@ pub fn stop_rehearsal(root: &Path, run_id: RunId, reason: &str) -> Result<String
 /// As [`stop_rehearsal`].
 pub fn void_rehearsal(root: &Path, run_id: RunId, reason: &str) -> Result<String, Stop> {
     halt(root, run_id, VOIDED, reason)
+}
+
+/// Removes the folder of a rehearsal, in whatever state it is. Nobody works on it meanwhile.
+///
+/// # Errors
+/// When it is a live run, whose folder is part of its evidence; when somebody works on it, or its files cannot be removed.
+pub fn remove_rehearsal(root: &Path, run_id: RunId) -> Result<(), Stop> {
+    let sidecar = Sidecar::open(root, run_id)?;
+    if sidecar.run().mode != Mode::Dryrun {
+        return Err(Stop::new(
+            "STOP_NOT_A_DRY_RUN",
+            format!("run {run_id} is a live run, and its folder is part of its evidence"),
+            format!("a live run is ended by a sovereign: `cutter orchestrate void --run-id {run_id} --reason TEXT`"),
+        ));
+    }
+    let path = sidecar.folder().path().to_owned();
+    // Aside first, in one step: a removal that is interrupted leaves no half of a run behind.
+    let aside = path.with_file_name(format!(".removed-{}", Uuid::now_v7().simple()));
+    std::fs::rename(&path, &aside)
+        .and_then(|()| std::fs::remove_dir_all(&aside))
+        .map_err(|source| Error::File { path, source }.into())
 }
 
 fn halt(root: &Path, run_id: RunId, to: &str, reason: &str) -> Result<String, Stop> {
