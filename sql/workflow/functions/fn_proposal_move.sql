@@ -2,7 +2,7 @@
 -- callers: chancery_app (who may propose), signed where a person's move is
 -- arrow: draft → submitted (submit), submitted → draft (withdraw)
 -- locks: the proposal
--- refuses with: RW001, RW002, RW020, RI001–RI008, RS…
+-- refuses with: RW001, RW002, RW020, RI001–RI008, RI051, RS…
 create or replace function workflow.fn_proposal_move(
   p_run_kind text, p_run_id uuid, p_call text, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_reason text default null,
   p_key_id uuid default null, p_signature bytea default null
@@ -12,17 +12,21 @@ as $$
 declare
   v_report jsonb;
   v_to text;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
   v_to := case p_call when 'submit' then 'submitted' when 'withdraw' then 'draft' end;
   if v_to is null or p_run_kind not in ('workflow_change', 'proposal') or p_run_kind is null then
     perform internal.refuse(internal.problem('RW002', jsonb_build_object('call', p_call, 'kind', p_run_kind, 'calls', '["submit", "withdraw"]'::jsonb)));
   end if;
+  v_verified := fsm.require_move_signature(p_run_kind, p_run_id, v_to, p_actor_class, 'rpc', p_call, p_evidence, p_principal, p_idempotency_key, p_reason, p_key_id,
+                                           p_signature);
   perform fsm.run_lock(p_run_kind, p_run_id);
   if (fsm.run_peek(p_run_kind, p_run_id)).seq is null then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', p_run_kind, 'id', p_run_id)));
   end if;
-  v_report := fsm.move(p_run_id, p_run_kind, null, v_to, p_actor_class, 'rpc', p_call, p_evidence, p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature);
+  v_report := fsm.move(p_run_id, p_run_kind, null, v_to, p_actor_class, 'rpc', p_call, p_evidence, p_principal, p_idempotency_key, p_reason, null, p_key_id, p_signature,
+                       p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;
