@@ -5,7 +5,6 @@ use chancery_engine::audit::{self, Pins, Report};
 use chancery_store::{Role, Store};
 use chancery_testkit::keys;
 use serde_json::json;
-use sqlx::Executor as _;
 
 use crate::approval_world::Panel;
 use crate::support::{LETTER, birth, check};
@@ -44,12 +43,8 @@ async fn a_pinned_service_need_not_sign_and_a_pinned_person_must() {
 
     // Rita moves it without a signature, once nobody has to sign any more.
     panel
-        .admin
-        .execute(
-            "update config.dot_config set value = 'false' where key = 'identity.signature_required.human'",
-        )
-        .await
-        .expect("a setting");
+        .as_owner("update config.dot_config set value = 'false' where key = 'identity.signature_required.human'")
+        .await;
     let mut unsigned = check(letter);
     unsigned.principal = "rita".to_owned();
     store.fn_state_transition_apply(&unsigned).await.expect("moved");
