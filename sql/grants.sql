@@ -366,7 +366,7 @@ grant execute on function
 -- Access: the server asks, the operator sets.
 grant execute on function
   identity.fn_bearer(text, bytea), identity.fn_sign_in_salt(text), identity.fn_sign_in(text, bytea, uuid, bytea, bytea),
-  identity.fn_sign_in_oidc(text, text, uuid, bytea, bytea), identity.fn_session_end(uuid), identity.fn_key_request(uuid, text, bytea, bytea),
+  identity.fn_sign_in_oidc(text, text, uuid, bytea, bytea), identity.fn_session_end(uuid), identity.fn_key_request(uuid, text, bytea, bytea, uuid, bytea),
   fsm.fn_actions(text, uuid, text)
   to chancery_app;
 grant execute on function
@@ -407,6 +407,7 @@ grant select on cutter_governance.v_decision_backlog_entry_observe, cutter_gover
 set local role chancery_guard;
 grant execute on function cutter_governance.guard_mark_idem(jsonb), cutter_governance.guard_escalates_failure(jsonb),
   cutter_governance.guard_review_manifest(jsonb), cutter_governance.guard_review_auth(jsonb), cutter_governance.guard_cut_approved(jsonb),
+  cutter_governance.revoked_decision(uuid),
   cutter_governance.guard_cut_deps(jsonb), cutter_governance.guard_cut_once(jsonb), cutter_governance.guard_verify_cut(jsonb),
   cutter_governance.guard_verify_sod(jsonb) to chancery_definer;
 grant execute on function workflow.guard_precondition(jsonb), workflow.guard_not_taken(jsonb), workflow.guard_pic_resolves(jsonb),
@@ -427,6 +428,6 @@ grant execute on function
   orchestrator.guard_sg_lifecycle_authz_received(jsonb), orchestrator.guard_ig_lifecycle_enact_execute(jsonb), orchestrator.guard_ig_closeout(jsonb),
   orchestrator.guard_resume_state(jsonb), orchestrator.guard_resume_approval(jsonb), orchestrator.guard_drift_ack(jsonb), orchestrator.guard_void_document(jsonb),
   orchestrator.pins(uuid), orchestrator.survey(uuid), orchestrator.drift(uuid), orchestrator.binding(uuid, text), orchestrator.units(uuid),
-  orchestrator.signed_by_sovereign(text, text, boolean), orchestrator.authorization_problems(uuid, text, uuid, text),
+  orchestrator.signed_by_sovereign(text, text, boolean), orchestrator.revoked_signature(text, text), orchestrator.authorization_problems(uuid, text, uuid, text),
   orchestrator.gate_invariants(text, uuid, jsonb), orchestrator.settled_survey(orchestrator.run, text) to chancery_definer;
 set local role chancery_definer;

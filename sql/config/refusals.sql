@@ -162,6 +162,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RA020', 'kb_document_malformed', 'The path, the kind or the text is not acceptable.', 'Paths: lower case words joined by slashes. The text is not empty and not longer than the facts say.'),
   ('RA021', 'kb_moved_on', 'Somebody wrote a newer revision meanwhile.', 'Read it, then write yours on top of it.'),
   ('RA022', 'kb_revision_unknown', 'There is no such revision to sign, or the signature has no meaning.', 'See `chancery kb list` and `chancery kb get PATH --json`.'),
+  ('RA030', 'authority_revoked', 'What this rests on was signed with a key that was revoked before it was used.', 'Let it be signed again with a live key: a decision is deferred and made again, a document signed anew.'),
   ('RO001', 'orchestrator_run_unknown', 'There is no such run of the orchestrator.', 'See `cutter orchestrate list`.'),
   ('RO002', 'gate_invariant_violated', 'An invariant of the gate does not hold, so the run does not pass.', 'The facts name each invariant; look at what they are about before you start another run.'),
   ('RO003', 'drift_detected', 'The database changed under the run.', 'The facts show what was pinned and what is there; the sovereign may acknowledge it: `cutter orchestrate approve --run-id RUN`.'),

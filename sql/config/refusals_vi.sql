@@ -167,6 +167,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RA020', 'Đường dẫn, loại hoặc văn bản không chấp nhận được.', 'Đường dẫn: các từ chữ thường nối bằng gạch chéo. Văn bản không rỗng và không dài hơn mức trong dữ kiện.'),
   ('RA021', 'Đã có người viết bản mới hơn trong lúc đó.', 'Đọc bản đó, rồi viết bản của bạn tiếp theo.'),
   ('RA022', 'Không có bản này để ký, hoặc chữ ký không có ý nghĩa.', 'Xem `chancery kb list` và `chancery kb get PATH --json`.'),
+  ('RA030', 'Căn cứ của việc này được ký bằng một khóa đã bị thu hồi trước khi được dùng.', 'Hãy để ký lại bằng khóa còn hiệu lực: quyết định thì hoãn rồi ra lại, tài liệu thì ký lại.'),
   ('RO001', 'Không có lượt điều phối này.', 'Xem `cutter orchestrate list`.'),
   ('RO002', 'Một bất biến của cổng không thỏa, nên lượt chạy không qua.', 'Dữ kiện nêu từng bất biến; xem điều chúng nói trước khi bắt đầu lượt khác.'),
   ('RO003', 'Cơ sở dữ liệu đã đổi dưới lượt chạy.', 'Dữ kiện cho thấy điều đã ghim và điều đang có; người có quyền tối cao có thể xác nhận: `cutter orchestrate approve --run-id RUN`.'),

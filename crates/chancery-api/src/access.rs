@@ -137,6 +137,20 @@ pub struct NewKeyRequest {
     /// `{"domain":"chancery.key.v1","meaning":"this key is mine","principal":…,"public_key":…}`.
     #[schemars(regex(pattern = "^[0-9a-f]{128}$"))]
     pub possession: String,
+    /// A live key of one's own that this one takes the place of. Then no operator is needed, and that key is revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replaces: Option<ReplacedKey>,
+}
+
+/// The word of an old key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReplacedKey {
+    pub key_id: KeyId,
+    /// The old key's signature, hex, under the same type and the canonical JSON
+    /// `{"domain":"chancery.key.v1","meaning":"this key replaces mine","old_key_id":…,"principal":…,"public_key":…}`, ids as UUIDs.
+    #[schemars(regex(pattern = "^[0-9a-f]{128}$"))]
+    pub signature: String,
 }
 
 /// A key that was asked for.
@@ -230,7 +244,7 @@ pub const NEW_KEY_REQUEST: Endpoint<Nothing, NewKeyRequest, KeyRequest> = Endpoi
     "new_key_request",
     "/v1/key-requests",
     Access::Permission("self.write"),
-    "Ask the operator to accept a public key as one's own.",
+    "Ask the operator to accept a public key as one's own, or put it in the place of a live one.",
 )
 .status(201);
 pub const OIDC: Endpoint<Nothing, Nothing, Nothing> = Endpoint::get(

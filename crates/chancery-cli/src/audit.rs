@@ -114,9 +114,10 @@ async fn verify(context: &mut Context, command: &Verify) -> Result<Outcome, Fail
     let ok = report.ok();
     let answer = json!({
         "ok": ok, "runs": report.runs, "entries": report.entries, "rows": report.rows, "signatures": report.signatures,
-        "evidence": report.evidence, "keys": report.keys, "mismatches": report.mismatches,
+        "evidence": report.evidence, "keys": report.keys, "unsigned_services": report.unsigned_services, "mismatches": report.mismatches,
     });
     context.out.answer(&answer, || text(&report, command.all))?;
+    say_who_need_not_sign(context, &report);
     if command.bundle.is_some() {
         say_what_was_trusted(context, &report);
     }
@@ -169,6 +170,14 @@ fn say_what_was_trusted(context: &Context, report: &Report) {
         context.out.note(&format!(
             "taken on trust from the bundle: {} signs with {} (--key {0}={1} pins it)",
             key.principal, key.public_key
+        ));
+    }
+}
+
+fn say_who_need_not_sign(context: &Context, report: &Report) {
+    for (service, moves) in &report.unsigned_services {
+        context.out.note(&format!(
+            "taken on trust: {service} is a service, so {moves} of its moves need no signature and carry none"
         ));
     }
 }

@@ -167,6 +167,18 @@ impl Statement {
         Self::of(Domain::Key, 1, payload)
     }
 
+    /// What an old key signs for a new one of the same principal: that the new one takes its place.
+    pub fn replacement(principal: &str, key: &VerifyingKey, old_key_id: Uuid) -> Self {
+        let payload = canonical::to_string(&json!({
+            "domain": "chancery.key.v1",
+            "meaning": "this key replaces mine",
+            "old_key_id": old_key_id,
+            "principal": principal,
+            "public_key": hex::encode(key.as_bytes()),
+        }));
+        Self::of(Domain::Key, 1, payload)
+    }
+
     /// Its type, which is signed as well.
     pub fn payload_type(&self) -> &'static str {
         self.payload_type

@@ -10,6 +10,5 @@ pub mod evidence;
 pub mod kb;
 pub mod layout;
 pub mod machine;
-pub mod reference;
 pub mod refusal;
 pub mod strict_json;

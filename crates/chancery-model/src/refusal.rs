@@ -193,6 +193,7 @@ codes! {
     RA020 "kb_document_malformed"
     RA021 "kb_moved_on"
     RA022 "kb_revision_unknown"
+    RA030 "authority_revoked"
     RO001 "orchestrator_run_unknown"
     RO002 "gate_invariant_violated"
     RO003 "drift_detected"

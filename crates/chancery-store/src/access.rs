@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::fsm::decode;
+use crate::fsm::{Signed, decode};
 use crate::{Error, Store};
 
 /// Whose a session or token is, and what it may.
@@ -354,24 +354,28 @@ impl Store {
         Ok(())
     }
 
-    /// Asks the operator to accept a public key.
+    /// Asks the operator to accept a public key; with the word of a live key that it replaces, nobody has to.
     ///
     /// # Errors
-    /// `Refused` for a key that somebody has.
+    /// `Refused` for a key that somebody has, or when the old key is not live, not theirs, or did not sign this.
     pub async fn fn_key_request(
         &self,
         request_id: Uuid,
         principal: &str,
         public_key: &[u8],
         possession: &[u8],
+        replaces: Option<&Signed>,
     ) -> Result<KeyRequest, Error> {
-        let request: Value = sqlx::query_scalar("select identity.fn_key_request($1, $2, $3, $4)")
-            .bind(request_id)
-            .bind(principal)
-            .bind(public_key)
-            .bind(possession)
-            .fetch_one(&self.pool)
-            .await?;
+        let request: Value =
+            sqlx::query_scalar("select identity.fn_key_request($1, $2, $3, $4, $5, $6)")
+                .bind(request_id)
+                .bind(principal)
+                .bind(public_key)
+                .bind(possession)
+                .bind(replaces.map(|old| old.key_id))
+                .bind(replaces.map(|old| old.signature.as_slice()))
+                .fetch_one(&self.pool)
+                .await?;
         decode(request)
     }
 

@@ -21,10 +21,10 @@ begin
     select coalesce(jsonb_agg(s.problem), '[]') into v_problems
       from (
         select jsonb_array_elements(fsm.move_signature_problems(
-                 'birth_permit', a.permit_id, 'RESERVED', p_principal, p_actor_class, t.trigger_kind, t.trigger_ref,
+                 'birth_permit', a.permit_id, 'RESERVED', p_actor_class, t.trigger_kind, t.trigger_ref,
                  jsonb_build_object('request_hash', encode(birth.request_hash(
                    p_collection, a.entity_code, a.entity_name, a.species_code, coalesce(a.governance_role, f.governance_role), a.payload_digest), 'hex')),
-                 null, 'reserve', m.state_machine_id, null, p_key_id, a.signature)) as problem
+                 p_principal, 'reserve', null, m.state_machine_id, null, p_key_id, a.signature)) as problem
           from unnest(p_asks) a
           join birth.family f on f.collection_name = p_collection and f.active
           join fsm.state_machine_def m on m.scope = 'birth_permit' and m.active

@@ -2,7 +2,7 @@
 -- callers: chancery_app (sovereign)
 -- arrow: any → abandoned
 -- locks: the entry (update), its units when they are taken back, then see fsm.move
--- refuses with: RC001, RO010, RI001–RI008, RS…
+-- refuses with: RC001, RO010, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_abandon(
   p_entry_id uuid, p_reason text, p_audit_ref text, p_principal text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
@@ -14,6 +14,9 @@ declare
   v_rollback_id uuid;
   v_digest bytea;
   v_report jsonb;
+  v_evidence constant jsonb := jsonb_build_object('reason', p_reason, 'audit_ref', p_audit_ref, 'event', jsonb_build_object('reason', p_reason));
+  v_verified constant bytea := fsm.require_move_signature('cut_request', p_entry_id, 'abandoned', 'sovereign', 'rpc', 'abandon', v_evidence, p_principal,
+                                                          p_idempotency_key, p_reason, p_key_id, p_signature);
 begin
   v_entry := cutter_governance.require_entry(p_entry_id);
   perform orchestrator.require_free(p_entry_id, 'abandon', null);
@@ -26,8 +29,7 @@ begin
   end if;
   v_report := fsm.move(
     p_entry_id, 'cut_request', null, 'abandoned', 'sovereign', 'rpc', 'abandon',
-    jsonb_build_object('reason', p_reason, 'audit_ref', p_audit_ref, 'event', jsonb_build_object('reason', p_reason)),
-    p_principal, p_idempotency_key, p_reason, v_digest, p_key_id, p_signature);
+    v_evidence, p_principal, p_idempotency_key, p_reason, v_digest, p_key_id, p_signature, p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

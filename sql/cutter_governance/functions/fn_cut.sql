@@ -5,7 +5,7 @@
 -- locks: the entry (update), its blockers (share), its decisions (update), the signer's chain (its turn), the document's prefix
 --        (its turn), then see fsm.move
 -- refuses with: RC001, RC007, RC009, RC010, RC011 an address is taken, RC012 the effect is not what was signed, RC021 it was cut
---               and taken back, RO010, RI001–RI008, RI051, RS…
+--               and taken back, RO010, RA030 the key of the decision was revoked, RI001–RI008, RI051, RS…
 create or replace function cutter_governance.fn_cut(
   p_entry_id uuid, p_change_set_id uuid, p_review_decision_id uuid, p_change_set_digest bytea, p_tool_revision text, p_principal text,
   p_signature_id uuid, p_prior_signature_id uuid, p_key_id uuid, p_signed_at bigint, p_signature_payload text, p_signature bytea

@@ -19,11 +19,17 @@ declare
   v_differs text[];
   v_digests bytea[];
   v_report jsonb;
+  v_key_id constant uuid := case when p_move_signature is not null then p_key_id end;
+  v_evidence jsonb;
+  v_verified bytea;
 begin
   if v_to is null or p_risk is null or p_risk not in ('low', 'medium', 'high') or jsonb_typeof(p_findings) is distinct from 'object' then
     perform internal.refuse(internal.problem('RC017', jsonb_build_object('verdict', p_verdict, 'risk', p_risk)));
   end if;
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.review.v1+json', p_decision_payload, p_decision_signature);
+  v_evidence := cutter_governance.review_evidence(p_review_decision_id, p_envelope_id, p_manifest_digest, p_verdict);
+  v_verified := fsm.require_move_signature('cut_request', p_entry_id, v_to, 'review_authority', 'rpc', 'review', v_evidence, p_principal, p_idempotency_key,
+                                           p_rationale, v_key_id, p_move_signature);
   v_entry := cutter_governance.require_entry(p_entry_id);
   perform cutter_governance.lock_review_decision('cut_request', p_entry_id);
   select d.review_decision_id, d.verdict, m.manifest_digest, d.manifest_id, d.verdict_rationale, d.risk_class_assessment, d.findings::jsonb as findings into v_head
@@ -63,8 +69,7 @@ begin
     p_prior_review_decision_id, true, p_principal, p_key_id, p_signed_at, p_decision_payload, p_decision_signature);
   v_report := fsm.move(
     p_entry_id, 'cut_request', null, v_to, 'review_authority', 'rpc', 'review',
-    cutter_governance.review_evidence(p_review_decision_id, p_envelope_id, p_manifest_digest, p_verdict), p_principal, p_idempotency_key, p_rationale,
-    internal.artefact_digest(v_digests), case when p_move_signature is not null then p_key_id end, p_move_signature);
+    v_evidence, p_principal, p_idempotency_key, p_rationale, internal.artefact_digest(v_digests), v_key_id, p_move_signature, p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -14,6 +14,8 @@ declare
   v_digests bytea[];
   v_existing record;
   v_report jsonb;
+  v_evidence jsonb;
+  v_verified bytea;
 begin
   v_problem := cutter_governance.mark_problem(p_entry_id, p_kind, p_payload);
   if v_problem is null and (p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$') then
@@ -23,6 +25,11 @@ begin
     perform internal.refuse(internal.problem('RC002', v_problem));
   end if;
   v_payload := internal.canonical_json(p_payload);
+  v_evidence := jsonb_build_object('depends_on', to_jsonb(v_depends_on), 'payload_sha256', encode(sha256(convert_to(v_payload, 'UTF8')), 'hex'));
+  v_verified := (
+    select fsm.require_move_signature('cut_request', p_entry_id, 'marked', p_actor_class, 'rpc', p_trigger_ref, v_evidence, p_principal,
+                                      p_payload ->> 'idempotency_key', p_reason, p_key_id, p_signature, m.state_machine_id, p_payload)
+      from fsm.state_machine_def m where m.scope = 'cut_request' and m.active);
   insert into cutter_governance.decision_backlog_entry (
     entry_id, kind, status, payload, emitted_at, scenario_ref, idempotency_key, document_id, source_version_id, escalation_of, state_machine_id,
     seq, started_by, trace_id, correlation_id, last_transition_at)
@@ -51,8 +58,7 @@ begin
 
   v_report := fsm.move(
     p_entry_id, 'cut_request', null, 'marked', p_actor_class, 'rpc', p_trigger_ref,
-    jsonb_build_object('depends_on', to_jsonb(v_depends_on), 'payload_sha256', encode(sha256(convert_to(v_payload, 'UTF8')), 'hex')),
-    p_principal, p_payload ->> 'idempotency_key', p_reason, internal.artefact_digest(v_digests), p_key_id, p_signature);
+    v_evidence, p_principal, p_payload ->> 'idempotency_key', p_reason, internal.artefact_digest(v_digests), p_key_id, p_signature, p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -12,8 +12,8 @@ begin
   v_verdict := fsm.evaluate('cut_request', p_entry.entry_id, fsm.run_peek('cut_request', p_entry.entry_id), null, p_to_state, p_actor_class, 'rpc',
                             p_trigger_ref, p_evidence, p_principal, null, null);
   if v_verdict.problems is not null then
-    -- What it waits for has a name.
-    perform internal.refuse((
+    -- What it waits for has a name, and so has what it rested on.
+    perform internal.refuse(coalesce(cutter_governance.revoked_decision(internal.uuid_or_null(p_evidence ->> 'review_decision_id')), '[]') || (
       select jsonb_agg(p.problem || case when p.problem ->> 'guard' = 'G-CUT-DEPS' then jsonb_build_object('blockers', (
                select jsonb_agg(jsonb_build_object('entry_id', e.entry_id, 'document_id', e.document_id, 'status', e.status) order by e.emitted_at, e.entry_id)
                  from cutter_governance.decision_backlog_dependency d

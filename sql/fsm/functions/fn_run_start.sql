@@ -16,12 +16,20 @@ declare
   v_existing record;
   v_report jsonb;
   v_initial_state text;
+  v_verified bytea;
 begin
   if jsonb_typeof(p_data) is distinct from 'object' then
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('member', 'data', 'expected', 'object', 'given', jsonb_typeof(p_data))));
   end if;
   if p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$' then
     perform internal.refuse(internal.problem('RS014', jsonb_build_object('member', 'trace_id', 'expected', '32 hex digits, not all zero')));
+  end if;
+
+  if p_signature is not null and not exists (select from fsm.run r where r.run_id = p_run_id) then
+    v_verified := (
+      select fsm.require_move_signature('custom', p_run_id, m.initial_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal,
+                                        p_idempotency_key, p_reason, p_key_id, p_signature, m.state_machine_id, p_data)
+        from fsm.state_machine_def m where m.scope = 'custom' and m.active and (m.name = p_machine or m.state_machine_id = p_machine));
   end if;
 
   loop
@@ -45,7 +53,7 @@ begin
   end loop;
 
   v_report := fsm.move(p_run_id, 'custom', null, v_initial_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence,
-                       p_principal, p_idempotency_key, p_reason, fsm.run_digest(p_run_id), p_key_id, p_signature);
+                       p_principal, p_idempotency_key, p_reason, fsm.run_digest(p_run_id), p_key_id, p_signature, p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

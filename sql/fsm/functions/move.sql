@@ -3,7 +3,8 @@
 --          kinds that move through the doors of their room alone are refused. The answer is the report that the door gives
 --          (fsm.accepted, fsm.refused).
 -- callers: fsm.fn_state_transition_apply, fsm.fn_state_transition_apply_batch, doors of the rooms
--- A signature is verified before anything is locked here; a key that was used before is answered from the log without it.
+-- A signature is verified before anything is locked here; a door that locks something before it comes here has verified it by then and says so
+-- (p_verified, from fsm.require_move_signature). A key that was used before is answered from the log without looking at the signature.
 -- locks: parent → run → children → what predicate guards declare (docs/states/locking.md); then the run by compare-and-set
 --
 -- Why a short way and a full one, why the kind `custom` is written out, and why so few expressions and no composites on the
@@ -11,7 +12,7 @@
 create or replace function fsm.move(
   p_run_id uuid, p_run_kind text, p_from_state text, p_to_state text, p_actor_class text,
   p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text, p_idempotency_key text,
-  p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea, p_door boolean default false
+  p_reason text, p_artefact_digest bytea, p_key_id uuid, p_signature bytea, p_door boolean default false, p_verified bytea default null
 ) returns json
 language plpgsql
 as $$
@@ -93,8 +94,8 @@ begin
       -- principal and its bytes never change, and whether it was revoked meanwhile is asked again with everything else.
       if v_verdict.problems is null and not v_signature_holds then
         v_verdict.problems := nullif(fsm.move_signature_problems(
-          p_run_kind, p_run_id, p_to_state, p_principal, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_reason, p_idempotency_key,
-          case when v_seq = 0 then v_machine end, v_data, p_key_id, p_signature), '[]');
+          p_run_kind, p_run_id, p_to_state, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, p_idempotency_key, p_reason,
+          case when v_seq = 0 then v_machine end, v_data, p_key_id, p_signature, p_verified), '[]');
         v_signature_holds := v_verdict.problems is null;
       end if;
       if v_verdict.problems is null and not v_verdict.reads <@ array['history', 'config', 'now'] then

@@ -3,7 +3,7 @@
 -- callers: chancery_app (pic_human, reviewer, sovereign), signed where a person's move is
 -- arrow: approved → merged
 -- locks: the proposal, the approval
--- refuses with: RW001, RA002, RA003, RA006, RI001–RI008, RS…
+-- refuses with: RW001, RA002, RA003, RA006, RI001–RI008, RI051, RS…
 create or replace function governance.fn_proposal_carry_out(
   p_proposal_id uuid, p_outcome jsonb, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
@@ -12,8 +12,11 @@ as $$
 declare
   v_proposal governance.proposal;
   v_report jsonb;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
+  v_verified := fsm.require_move_signature('proposal', p_proposal_id, 'merged', p_actor_class, 'rpc', 'merge', p_evidence, p_principal, p_idempotency_key, null,
+                                           p_key_id, p_signature);
   perform fsm.run_lock('proposal', p_proposal_id);
   select p.* into v_proposal from governance.proposal p where p.proposal_id = p_proposal_id;
   if not found then
@@ -31,7 +34,8 @@ begin
     update governance.proposal p set outcome = p_outcome where p.proposal_id = p_proposal_id;
     delete from workflow.timer t where t.run_id = p_proposal_id;
   end if;
-  v_report := fsm.move(p_proposal_id, 'proposal', null, 'merged', p_actor_class, 'rpc', 'merge', p_evidence, p_principal, p_idempotency_key, null, null, p_key_id, p_signature);
+  v_report := fsm.move(p_proposal_id, 'proposal', null, 'merged', p_actor_class, 'rpc', 'merge', p_evidence, p_principal, p_idempotency_key, null, null, p_key_id, p_signature,
+                       p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

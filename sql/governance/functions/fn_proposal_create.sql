@@ -2,7 +2,7 @@
 -- callers: chancery_app (who may propose, by the machine)
 -- arrow: ∅ → draft
 -- locks: the id (its turn)
--- refuses with: RW019 the id stands for another proposal, RW021 the kind, the units or the evidence, RI001–RI008, RS018
+-- refuses with: RW019 the id stands for another proposal, RW021 the kind, the units or the evidence, RI001–RI008, RI051, RS018
 create or replace function governance.fn_proposal_create(
   p_proposal_id uuid, p_kind text, p_proposer_class text, p_title text, p_affected_iu_ids uuid[], p_action jsonb, p_usage jsonb, p_evidence jsonb, p_principal text,
   p_actor_class text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
@@ -15,9 +15,16 @@ declare
   v_machine record;
   v_report jsonb;
   v_expected text;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
+  if p_signature is not null and not exists (select from governance.proposal p where p.proposal_id = p_proposal_id) then
+    v_verified := (
+      select fsm.require_move_signature('proposal', p_proposal_id, m.initial_state, p_actor_class, 'rpc', 'propose', p_evidence, p_principal, p_idempotency_key,
+                                        null, p_key_id, p_signature, m.state_machine_id)
+        from fsm.state_machine_def m where m.scope = 'proposal' and m.active);
+  end if;
   perform internal.take_turn('proposal:' || p_proposal_id);
   v_expected := case
     when p_proposal_id is null or coalesce(btrim(p_title), '') = '' then 'an id and a title'
@@ -58,7 +65,7 @@ begin
                        (select internal.artefact_digest(array_agg(d.row_digest)) from (
                           select u.row_digest from governance.iu_usage_evidence u where u.proposal_id = p_proposal_id
                           union all select p.row_digest from governance.proposal p where p.proposal_id = p_proposal_id) d),
-                       p_key_id, p_signature);
+                       p_key_id, p_signature, p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -2,7 +2,7 @@
 --          An enacted unit is answered with its enactment.
 -- callers: cutter_exec
 -- locks: the unit (update), the decision (share)
--- refuses with: RI001–RI004, RI027 not a draft, RI028 no such unit, RI030 no decision that allows it
+-- refuses with: RI001–RI004, RI027 not a draft, RI028 no such unit, RI030 no decision that allows it, RA030 its key was revoked
 create or replace function iu.fn_iu_enact(
   p_canonical_address text, p_actor text, p_review_decision_id uuid, p_target_lifecycle text default 'enacted',
   p_change_set_id uuid default null, p_reason text default null, p_tool_revision text default null, p_dry_run boolean default false
@@ -24,6 +24,10 @@ begin
     return jsonb_build_object('status', 'enacted', 'unit_id', v_enacted.unit_id, 'version_id', v_enacted.unit_version_id, 'replayed', true);
   end if;
   v_unit := iu.draft_unit(p_canonical_address);
+  v_problem := cutter_governance.revoked_decision(p_review_decision_id);
+  if v_problem is not null then
+    perform internal.refuse(v_problem);
+  end if;
   v_problem := iu.enact_problem(v_unit.id, p_review_decision_id, p_target_lifecycle);
   if v_problem is not null then
     perform internal.refuse(internal.problem('RI030', v_problem || jsonb_build_object('address', p_canonical_address)));

@@ -3,7 +3,7 @@
 -- callers: cutter_exec (executor_dot991), chancery_app and cutter_review (sovereign)
 -- arrow: any main state → failed_… (its own gate only) | stopped_…
 -- locks: the run (update)
--- refuses with: RO001, RO005 there is no such way from here, RA020, RI001–RI008, RS…
+-- refuses with: RO001, RO005 there is no such way from here, RA020, RI001–RI008, RI051, RS…
 create or replace function orchestrator.fn_orchestrate_halt(
   p_run_id uuid, p_to_state text, p_evidence jsonb, p_document text, p_principal text, p_actor_class text, p_reason text, p_idempotency_key text,
   p_key_id uuid default null, p_signature bytea default null
@@ -15,7 +15,14 @@ declare
   v_transition record;
   v_document record;
   v_report jsonb;
+  v_verified bytea;
 begin
+  v_verified := (
+    select fsm.require_move_signature('orchestrator_run', p_run_id, p_to_state, p_actor_class, t.trigger_kind, t.trigger_ref, p_evidence, p_principal,
+                                      p_idempotency_key, p_reason, p_key_id, p_signature)
+      from orchestrator.run r
+      join fsm.transition_def t on t.state_machine_id = r.state_machine_id and t.from_state = r.state_code and t.to_state = p_to_state and t.actor_class = p_actor_class
+     where r.run_id = p_run_id and p_signature is not null);
   v_run := orchestrator.require_run(p_run_id);
   if exists (select from fsm.transition_log l where l.run_id = p_run_id and l.idempotency_key = p_idempotency_key) then
     return orchestrator.report(p_run_id, '{"replayed": true}');
@@ -34,7 +41,8 @@ begin
   end if;
   v_document := orchestrator.put_document(v_run, 'stop-route-report-' || v_run.seq + 1, 'report', p_document, p_principal, p_actor_class);
   v_report := fsm.move(p_run_id, 'orchestrator_run', v_run.state_code, p_to_state, p_actor_class, v_transition.trigger_kind, v_transition.trigger_ref, p_evidence,
-                       p_principal, p_idempotency_key, p_reason, internal.artefact_digest(array[v_document.digest]), p_key_id, p_signature);
+                       p_principal, p_idempotency_key, p_reason, internal.artefact_digest(array[v_document.digest]), p_key_id, p_signature,
+                       p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

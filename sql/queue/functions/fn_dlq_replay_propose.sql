@@ -3,7 +3,7 @@
 -- callers: chancery_app (pic_human, reviewer, sovereign, escalation_handler, executor_worker)
 -- arrow: ∅ → submitted, for each
 -- locks: the batch (its turn), the jobs (no key update), so that of two proposals the second sees the first
--- refuses with: RE015 one of them cannot be replayed, RE016 the batch is empty, too large or another one, RI001–RI008, RS018
+-- refuses with: RE015 one of them cannot be replayed, RE016 the batch is empty, too large or another one, RI001–RI008, RI051, RS018
 create or replace function queue.fn_dlq_replay_propose(
   p_batch_id uuid, p_job_ids uuid[], p_reason text, p_stagger_ms integer, p_actor_class text, p_principal text, p_key_id uuid default null, p_signatures bytea[] default null
 ) returns jsonb
@@ -16,6 +16,7 @@ declare
   v_digest bytea;
   v_request uuid;
   v_report jsonb;
+  v_verified bytea[] := '{}';
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
@@ -25,6 +26,13 @@ begin
     perform internal.refuse(internal.problem('RE016', jsonb_build_object(
       'batch_id', p_batch_id, 'jobs', cardinality(p_job_ids), 'distinct_jobs', cardinality(v_jobs), 'most', v_most, 'stagger_ms', p_stagger_ms, 'reason', p_reason)));
   end if;
+  for v_no in 1 .. coalesce(cardinality(p_signatures), 0) loop
+    v_verified[v_no] := (
+      select fsm.require_move_signature('dlq_replay', internal.derived_uuid(p_batch_id, p_job_ids[v_no]::text), 'submitted', p_actor_class, 'rpc', 'dlq_replay_propose',
+                                        jsonb_build_object('job_id', p_job_ids[v_no], 'batch_id', p_batch_id, 'reason', p_reason), p_principal, 'propose', p_reason,
+                                        p_key_id, p_signatures[v_no], m.state_machine_id)
+        from fsm.state_machine_def m where m.scope = 'dlq_replay' and m.active);
+  end loop;
   perform internal.take_turn('queue.replay:' || p_batch_id);
   if exists (select from queue.dlq_replay_request r where r.batch_id = p_batch_id) then
     if array(select r.job_id from queue.dlq_replay_request r where r.batch_id = p_batch_id and r.started_by = p_principal and r.reason = p_reason and r.stagger_ms = p_stagger_ms order by r.batch_no) <> p_job_ids then
@@ -51,7 +59,8 @@ begin
     end if;
     v_report := fsm.move(v_request, 'dlq_replay', null, 'submitted', p_actor_class, 'rpc', 'dlq_replay_propose',
                          jsonb_build_object('job_id', p_job_ids[v_no], 'batch_id', p_batch_id, 'reason', p_reason),
-                         p_principal, 'propose', p_reason, internal.artefact_digest(array[v_digest]), p_key_id, p_signatures[v_no]);
+                         p_principal, 'propose', p_reason, internal.artefact_digest(array[v_digest]), p_key_id, p_signatures[v_no],
+                         p_verified => v_verified[v_no]);
     if v_report -> 'ok' = 'false' then
       perform internal.refuse(v_report -> 'problems');
     end if;

@@ -4,7 +4,8 @@
 -- locks: the run of the workflow, held by the caller; then the row
 create or replace function workflow.act(
   p_work workflow.work, p_to text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text,
-  p_idempotency_key text, p_reason text default null, p_artefacts bytea[] default null, p_key_id uuid default null, p_signature bytea default null
+  p_idempotency_key text, p_reason text default null, p_artefacts bytea[] default null, p_key_id uuid default null, p_signature bytea default null,
+  p_verified bytea default null
 ) returns jsonb
 language plpgsql
 as $$
@@ -19,7 +20,7 @@ begin
   perform workflow.put(p_work);
   v_report := fsm.move(
     p_work.run_id, p_work.run_kind, v_was_state, p_to, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, v_key, p_reason,
-    case when p_artefacts is not null then internal.artefact_digest(p_artefacts) end, p_key_id, p_signature);
+    case when p_artefacts is not null then internal.artefact_digest(p_artefacts) end, p_key_id, p_signature, p_verified => p_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

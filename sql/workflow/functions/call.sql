@@ -2,7 +2,7 @@
 -- callers: workflow.fn_work_move, workflow.fn_work_begin, workflow.fn_work_report
 create or replace function workflow.call(
   p_work workflow.work, p_call text, p_evidence jsonb, p_document jsonb, p_principal text, p_actor_class text, p_idempotency_key text,
-  p_reason text default null, p_key_id uuid default null, p_signature bytea default null
+  p_reason text default null, p_key_id uuid default null, p_signature bytea default null, p_verified bytea default null
 ) returns jsonb
 language plpgsql
 as $$
@@ -67,7 +67,7 @@ begin
       null; -- the move is all there is to it
   end case;
   v_report := workflow.act(v_work, v_target.to_state, p_actor_class, v_target.trigger_kind, p_call, p_evidence, p_principal, p_idempotency_key, p_reason,
-                           v_artefacts, p_key_id, p_signature);
+                           v_artefacts, p_key_id, p_signature, p_verified);
   if v_verb = 'release' then
     -- Who may take it next is what the definition says.
     v_work := workflow.peek(v_work.run_kind, v_work.run_id);

@@ -3,18 +3,29 @@
 --          a step whose tasks are open, which waits for them. When the run is on hold the job goes back to the queue for a while (held).
 -- callers: chancery_app (executor_worker); an agent signs the claim or the retry that this makes, a service need not
 -- locks: the run of the workflow, the job
--- refuses with: RE010, RE011, RE018, RI001–RI008, RW…, RS…
+-- refuses with: RE010, RE011, RE018, RI001–RI008, RI051, RW…, RS…
 create or replace function workflow.fn_work_begin(
   p_job_id uuid, p_lease_no integer, p_worker text, p_principal text, p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
-  v_work workflow.work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
+  v_work workflow.work;
   v_key constant text := 'chancery:begin:' || p_job_id || '#' || p_lease_no;
   v_run_state text;
-  v_evidence jsonb := jsonb_build_object('audit_ref', 'job:' || p_job_id || '#' || p_lease_no, 'worker', p_worker);
+  v_verified bytea;
+  v_evidence constant jsonb := jsonb_build_object('audit_ref', 'job:' || p_job_id || '#' || p_lease_no, 'worker', p_worker);
+  v_retry_evidence constant jsonb := v_evidence || jsonb_build_object('idempotency_key', v_key);
 begin
+  if p_signature is not null then
+    v_work := (select workflow.peek(q.payload_json ->> 'run_kind', internal.uuid_or_null(q.payload_json ->> 'run_id')) from queue.job_queue q where q.job_id = p_job_id);
+    v_verified := case v_work.state_code
+      when 'ready' then workflow.require_call_signature(v_work.run_kind, v_work.run_id, v_work.run_kind || '_claim', v_evidence, p_principal,
+                                                        'executor_worker', v_key, null, p_key_id, p_signature)
+      when 'failed' then workflow.require_call_signature(v_work.run_kind, v_work.run_id, 'retry_attempt', v_retry_evidence, p_principal,
+                                                         'executor_worker', v_key, null, p_key_id, p_signature) end;
+  end if;
+  v_work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
   select r.state_code into v_run_state from workflow.workflow_run r where r.workflow_run_id = v_work.workflow_run_id;
   if v_run_state = 'paused' and v_work.state_code in ('ready', 'failed') then
     update queue.job_queue q
@@ -28,10 +39,9 @@ begin
     return jsonb_build_object('nothing_to_do', true, 'state', v_work.state_code, 'run_state', v_run_state);
   end if;
   if v_work.state_code = 'ready' then
-    perform workflow.call(v_work, v_work.run_kind || '_claim', v_evidence, null, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature);
+    perform workflow.call(v_work, v_work.run_kind || '_claim', v_evidence, null, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature, v_verified);
   elsif v_work.state_code = 'failed' then
-    perform workflow.call(v_work, 'retry_attempt', v_evidence || jsonb_build_object('idempotency_key', v_key), null, p_principal, 'executor_worker', v_key,
-                          null, p_key_id, p_signature);
+    perform workflow.call(v_work, 'retry_attempt', v_retry_evidence, null, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature, v_verified);
   end if;
   -- A lease that was lost leaves the work in progress: the next worker goes on with it.
   v_work := workflow.take(v_work.run_kind, v_work.run_id);

@@ -2,7 +2,7 @@
 --          blocked or impossible. Only under the newest lease. The same report again gives the first answer.
 -- callers: chancery_app (executor_worker); an agent signs its report, a service need not
 -- locks: the run of the workflow, the job
--- refuses with: RE010, RE011, RE018, RI001–RI008, RW002, RW007–RW009, RW024, RW025, RS…
+-- refuses with: RE010, RE011, RE018, RI001–RI008, RI051, RW002, RW007–RW009, RW024, RW025, RS…
 create or replace function workflow.fn_work_report(
   p_job_id uuid, p_lease_no integer, p_worker text, p_principal text, p_call text, p_evidence jsonb, p_document jsonb,
   p_key_id uuid default null, p_signature bytea default null
@@ -16,6 +16,7 @@ declare
   v_done record;
   v_work workflow.work;
   v_report jsonb;
+  v_verified bytea;
 begin
   -- The job is settled with the move, so a repetition finds it done.
   select f.payload_json into v_done from queue.job_finished f where f.job_id = p_job_id and f.lease_no = p_lease_no and f.lease_owner = v_owner limit 1;
@@ -30,8 +31,14 @@ begin
       return v_report;
     end if;
   end if;
+  if p_signature is not null then
+    v_verified := (
+      select workflow.require_call_signature(q.payload_json ->> 'run_kind', internal.uuid_or_null(q.payload_json ->> 'run_id'), p_call, v_evidence, p_principal,
+                                             'executor_worker', v_key, null, p_key_id, p_signature)
+        from queue.job_queue q where q.job_id = p_job_id);
+  end if;
   v_work := workflow.require_lease(p_job_id, p_lease_no, p_worker, p_principal);
-  v_report := workflow.call(v_work, p_call, v_evidence, p_document, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature);
+  v_report := workflow.call(v_work, p_call, v_evidence, p_document, p_principal, 'executor_worker', v_key, null, p_key_id, p_signature, v_verified);
   perform queue.ack(v_owner, array[p_job_id], array[p_lease_no],
     array[case when p_call <> 'executor_failure' then 'succeeded' when p_evidence ->> 'classification' = 'permanent' then 'failed_for_good' else 'failed' end],
     array[case when p_call = 'executor_failure' then jsonb_build_object('reason', coalesce(p_evidence ->> 'detail', p_evidence ->> 'failure_class', 'failed'))

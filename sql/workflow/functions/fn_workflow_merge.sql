@@ -3,7 +3,7 @@
 -- callers: chancery_app (pic_human, reviewer, sovereign), signed where a person's move is
 -- arrow: approved → merged
 -- locks: the workflow (its turn), the request, the approval
--- refuses with: RW001, RW003 the definition is not in order any more, RW004 somebody else's merge made it stale, RA002, RA003, RA006, RI001–RI008, RS…
+-- refuses with: RW001, RW003 the definition is not in order any more, RW004 somebody else's merge made it stale, RA002, RA003, RA006, RI001–RI008, RI051, RS…
 create or replace function workflow.fn_workflow_merge(
   p_change_request_id uuid, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_key_id uuid default null, p_signature bytea default null
 ) returns jsonb
@@ -16,12 +16,15 @@ declare
   v_def uuid;
   v_report jsonb;
   v_problems jsonb;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
   select c.* into v_change from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id;
   if not found then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow_change', 'id', p_change_request_id)));
   end if;
+  v_verified := fsm.require_move_signature('workflow_change', p_change_request_id, 'merged', p_actor_class, 'rpc', 'merge', p_evidence, p_principal,
+                                           p_idempotency_key, null, p_key_id, p_signature);
   perform internal.take_turn('workflow:' || v_change.workflow);
   perform fsm.run_lock('workflow_change', p_change_request_id);
   select c.* into v_change from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id;
@@ -54,7 +57,8 @@ begin
     delete from workflow.timer t where t.run_id = p_change_request_id;
   end if;
   v_report := fsm.move(p_change_request_id, 'workflow_change', null, 'merged', p_actor_class, 'rpc', 'merge', p_evidence, p_principal, p_idempotency_key, null,
-                       (select internal.artefact_digest(array[v.row_digest]) from workflow.workflow_version v where v.workflow_def_id = v_def), p_key_id, p_signature);
+                       (select internal.artefact_digest(array[v.row_digest]) from workflow.workflow_version v where v.workflow_def_id = v_def), p_key_id, p_signature,
+                       p_verified => v_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -3,7 +3,7 @@
 -- callers: chancery_app (reviewer), signed where a person's move is
 -- arrow: in_progress → paused (workflow_pause), paused → in_progress (workflow_resume), → cancelled (workflow_cancel)
 -- locks: the run, the approval
--- refuses with: RW001, RW002, RW020, RA002, RA003, RA006, RI001–RI008, RS…
+-- refuses with: RW001, RW002, RW020, RA002, RA003, RA006, RI001–RI008, RI051, RS…
 create or replace function workflow.fn_workflow_move(
   p_workflow_run_id uuid, p_call text, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text, p_reason text default null,
   p_key_id uuid default null, p_signature bytea default null
@@ -14,12 +14,15 @@ declare
   v_run workflow.workflow_run;
   v_target record;
   v_report jsonb;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
   if p_actor_class in ('system', 'mow_orchestrator') then
     perform internal.refuse(internal.problem('RW020', jsonb_build_object('actor_class', p_actor_class)));
   end if;
   perform workflow.require_own_key(p_idempotency_key);
+  v_verified := workflow.require_call_signature('workflow_run', p_workflow_run_id, p_call, p_evidence, p_principal, p_actor_class, p_idempotency_key, p_reason,
+                                                p_key_id, p_signature);
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id for no key update;
   if not found then
     perform internal.refuse(internal.problem('RW001', jsonb_build_object('kind', 'workflow_run', 'id', p_workflow_run_id)));
@@ -41,7 +44,7 @@ begin
   end if;
   -- The freeze and the state are one fact, so they change in the statement that the engine makes: the mark is set around it.
   v_report := workflow.move_run(p_workflow_run_id, v_run.state_code, v_target.to_state, p_actor_class, v_target.trigger_kind, p_call, p_evidence, p_principal,
-                                p_idempotency_key, p_reason, p_key_id, p_signature);
+                                p_idempotency_key, p_reason, p_key_id, p_signature, v_verified);
   if p_call = 'workflow_resume' then
     update workflow.agenda a set not_before = internal.now() where a.workflow_run_id = p_workflow_run_id and a.not_before = 'infinity';
   elsif p_call = 'workflow_cancel' then

@@ -4,7 +4,7 @@
 -- arrow: ∅ → draft
 -- locks: the request (its turn)
 -- refuses with: RW003 the definition, RW005 it is no draft of this writer, RW026 the request, RW028 steps are missing that the writer may not see,
---               RI001–RI008, RS018
+--               RI001–RI008, RI051, RS018
 create or replace function workflow.fn_workflow_propose(
   p_change_request_id uuid, p_definition jsonb, p_title text, p_principal text, p_actor_class text, p_idempotency_key text, p_evidence jsonb,
   p_key_id uuid default null, p_signature bytea default null
@@ -19,9 +19,17 @@ declare
   v_dropped bigint;
   v_newest workflow.change_revision;
   v_report jsonb;
+  v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
+  -- Only what begins a request moves it.
+  if p_signature is not null and not exists (select from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id) then
+    v_verified := (
+      select fsm.require_move_signature('workflow_change', p_change_request_id, m.initial_state, p_actor_class, 'rpc', 'propose', p_evidence, p_principal,
+                                        p_idempotency_key, null, p_key_id, p_signature, m.state_machine_id)
+        from fsm.state_machine_def m where m.scope = 'proposal' and m.active);
+  end if;
   perform internal.take_turn('workflow_change:' || p_change_request_id);
   v_problems := workflow.definition_problems(p_definition);
   if v_problems <> '[]' then
@@ -56,7 +64,7 @@ begin
     v_report := fsm.move(p_change_request_id, 'workflow_change', null, v_machine.initial_state, p_actor_class, 'rpc', 'propose', p_evidence, p_principal, p_idempotency_key,
                          null,
                          (select internal.artefact_digest(array[c.row_digest]) from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id),
-                         p_key_id, p_signature);
+                         p_key_id, p_signature, p_verified => v_verified);
     if v_report -> 'ok' = 'false' then
       perform internal.refuse(v_report -> 'problems');
     end if;

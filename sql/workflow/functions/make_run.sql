@@ -4,7 +4,8 @@
 -- refuses with: RS018 a machine is missing, RW023, RS… the birth is refused
 create or replace function workflow.make_run(
   p_workflow_run_id uuid, p_version workflow.workflow_version, p_inputs jsonb, p_parent_step_run_id uuid, p_started_by text, p_evidence jsonb,
-  p_principal text, p_actor_class text, p_idempotency_key text, p_trace_id text, p_correlation_id text, p_key_id uuid, p_signature bytea
+  p_principal text, p_actor_class text, p_idempotency_key text, p_trace_id text, p_correlation_id text, p_key_id uuid, p_signature bytea,
+  p_verified bytea default null
 ) returns jsonb
 language plpgsql
 as $$
@@ -35,7 +36,7 @@ begin
   v_report := fsm.move(p_workflow_run_id, 'workflow_run', null, v_run_machine.initial_state, p_actor_class, 'rpc', 'workflow_create', p_evidence, p_principal,
                        p_idempotency_key, null,
                        (select internal.artefact_digest(array[r.row_digest]) from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id),
-                       p_key_id, p_signature);
+                       p_key_id, p_signature, p_verified => p_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -3,7 +3,7 @@
 -- callers: workflow.fn_workflow_move, workflow.fn_mow_turn, with the run locked
 create or replace function workflow.move_run(
   p_workflow_run_id uuid, p_from text, p_to text, p_actor_class text, p_trigger_kind text, p_trigger_ref text, p_evidence jsonb, p_principal text,
-  p_idempotency_key text, p_reason text, p_key_id uuid, p_signature bytea
+  p_idempotency_key text, p_reason text, p_key_id uuid, p_signature bytea, p_verified bytea default null
 ) returns jsonb
 language plpgsql
 as $$
@@ -11,7 +11,7 @@ declare
   v_report jsonb;
 begin
   v_report := fsm.move(p_workflow_run_id, 'workflow_run', p_from, p_to, p_actor_class, p_trigger_kind, p_trigger_ref, p_evidence, p_principal, p_idempotency_key,
-                       p_reason, null, p_key_id, p_signature);
+                       p_reason, null, p_key_id, p_signature, p_verified => p_verified);
   if v_report -> 'ok' = 'false' then
     perform internal.refuse(v_report -> 'problems');
   end if;

@@ -1,5 +1,6 @@
 // Private keys of this browser. They are made not extractable and kept as they are, so no script can read them, only sign with them.
-import { canonical, toHex } from './verify/bytes.ts'
+import { uuidOf } from './ids.ts'
+import { type Json, canonical, toHex } from './verify/bytes.ts'
 import { preAuthenticationEncoding } from './verify/check.ts'
 
 export interface StoredKey {
@@ -38,12 +39,18 @@ async function inStore<T>(mode: IDBTransactionMode, work: (store: IDBObjectStore
 export const storedKeys = () => inStore<StoredKey[]>('readonly', (store) => store.getAll())
 export const dropKey = (publicKey: string) => inStore('readwrite', (store) => store.delete(publicKey))
 
-/** What a new key signs: whose it is. The server takes no key that did not. */
-export async function possessionOf(key: StoredKey): Promise<string> {
-  const statement = canonical({ domain: 'chancery.key.v1', meaning: 'this key is mine', principal: key.principal, public_key: key.publicKey })
-  const encoded = preAuthenticationEncoding('application/vnd.chancery.key.v1+json', statement)
+async function signed(key: StoredKey, statement: Json): Promise<string> {
+  const encoded = preAuthenticationEncoding('application/vnd.chancery.key.v1+json', canonical(statement))
   return toHex(new Uint8Array(await crypto.subtle.sign('Ed25519', key.privateKey, encoded)))
 }
+
+/** What a new key signs: whose it is. The server takes no key that did not. */
+export const possessionOf = (key: StoredKey) =>
+  signed(key, { domain: 'chancery.key.v1', meaning: 'this key is mine', principal: key.principal, public_key: key.publicKey })
+
+/** What an old key signs for the one that takes its place: then no operator is needed. */
+export const replacementOf = (old: StoredKey, oldKeyId: string, key: StoredKey) =>
+  signed(old, { domain: 'chancery.key.v1', meaning: 'this key replaces mine', old_key_id: uuidOf(oldKeyId), principal: old.principal, public_key: key.publicKey })
 
 export async function makeKey(principal: string): Promise<StoredKey> {
   const pair = (await crypto.subtle.generateKey('Ed25519', false, ['sign', 'verify'])) as CryptoKeyPair

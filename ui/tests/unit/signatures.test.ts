@@ -1,8 +1,10 @@
 // SEC-1: the reader in the browser judges signatures as strictly as the database does.
 import assert from 'node:assert/strict'
 import { generateKeyPairSync, sign } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import { type TestContext, test } from 'node:test'
-import { isSigned, preAuthenticationEncoding } from '../../app/utils/verify/check.ts'
+import { fromHex } from '../../app/utils/verify/bytes.ts'
+import { isSigned, preAuthenticationEncoding, verifies } from '../../app/utils/verify/check.ts'
 
 const TYPE = 'application/vnd.chancery.approval.v1+json'
 const ORDER = 2n ** 252n + 27742317777372353535851937790883648493n
@@ -47,4 +49,13 @@ test('a number that was written in another way is not the same signature', async
   credulous(t)
   const s = good.subarray(32).reduceRight((sum, byte) => sum * 256n + BigInt(byte), 0n)
   assert.equal(await isSigned(TYPE, 'yes', hex(key), hex(good.subarray(0, 32)) + hex(encoded(s + ORDER))), false)
+})
+
+test('the vectors of Wycheproof are judged as they say', async () => {
+  // The database and the command line are held to the same file by chancery-store::signature_vectors.
+  const file = JSON.parse(readFileSync(new URL('ed25519-wycheproof.json', import.meta.url), 'utf8')) as { vectors: [string, string, string, boolean][] }
+  assert.ok(file.vectors.length > 140)
+  for (const [key, message, signature, valid] of file.vectors) {
+    assert.equal(await verifies(fromHex(key), fromHex(message)!, fromHex(signature)), valid, `${key} ${message} ${signature}`)
+  }
 })

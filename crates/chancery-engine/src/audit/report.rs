@@ -54,6 +54,10 @@ pub struct Report {
     /// Rows of evidence whose digest was computed again, by table.
     pub evidence: BTreeMap<&'static str, u64>,
     pub keys: Vec<KeyUse>,
+    /// Moves without a signature of services whose keys are pinned, by name. Nothing is wrong with them; that these are services is
+    /// what the audited rows say.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub unsigned_services: BTreeMap<String, u64>,
     /// In the order in which they were found; the first is the one to look at, others may follow from it.
     pub mismatches: Vec<Mismatch>,
     #[serde(skip)]

@@ -51,6 +51,8 @@ pub(super) struct Signers {
     pub(super) kinds_that_sign: Vec<String>,
     pub(super) pins: Pins,
     used: BTreeMap<Uuid, u64>,
+    /// Moves without a signature, of services whose keys are pinned: that they are services is taken on trust.
+    unsigned: BTreeMap<String, u64>,
 }
 
 /// A signature with its circumstances.
@@ -71,7 +73,15 @@ impl Signers {
         let keys = snapshot.key_facts().await?.into_iter().map(|key| (key.key_id, key)).collect();
         let kinds_that_sign = snapshot.kinds_that_sign().await?;
         let principals = snapshot.kinds_of_principals().await?.into_iter().collect();
-        Ok(Self { registry, keys, principals, kinds_that_sign, pins, used: BTreeMap::new() })
+        Ok(Self {
+            registry,
+            keys,
+            principals,
+            kinds_that_sign,
+            pins,
+            used: BTreeMap::new(),
+            unsigned: BTreeMap::new(),
+        })
     }
 
     /// Whether the row is signed, and that this is as it must be. Without it, a tail forged with the right hashes and no
@@ -86,15 +96,21 @@ impl Signers {
         };
         let (Some(key_id), Some(signature)) = (row.key_id, &row.signature) else {
             // Who has a pinned key is known to sign, whatever the audited settings say; but in the cutter's lanes the
-            // attestation is signed and not the move.
-            let pinned = self.pins.0.contains_key(&row.principal)
-                && !["executor_dot991", "verifier_dot992", "system"]
-                    .contains(&row.actor_class.as_str());
-            return if pinned || self.kinds_that_sign.contains(kind) {
-                Err(format!("{} must sign, and this move carries no signature", row.principal))
-            } else {
-                Ok(false)
-            };
+            // attestation is signed and not the move, and the moves of services are held by their logins.
+            let pinned = self.pins.0.contains_key(&row.principal);
+            let is_service = kind == "service";
+            let in_a_lane = ["executor_dot991", "verifier_dot992", "system"];
+            let signs = pinned && !is_service && !in_a_lane.contains(&row.actor_class.as_str());
+            if signs || self.kinds_that_sign.contains(kind) {
+                return Err(format!(
+                    "{} must sign, and this move carries no signature",
+                    row.principal
+                ));
+            }
+            if pinned && is_service {
+                *self.unsigned.entry(row.principal.clone()).or_default() += 1;
+            }
+            return Ok(false);
         };
         let Some(version) = self.registry.log().version(row.hash_version) else {
             return Err(format!("no statement of version {} is known", row.hash_version));
@@ -165,6 +181,7 @@ impl Signers {
                 })
             })
             .collect();
+        report.unsigned_services = self.unsigned.clone();
         report.keys.sort_by(|a, b| (&a.principal, a.key_id).cmp(&(&b.principal, b.key_id)));
     }
 }

@@ -13,6 +13,7 @@ use chancery_api::access::{
 use chancery_api::id::TokenId;
 use chancery_api::page::{Page, PageQuery};
 use chancery_store::access::{self as store, NewSession, Opened};
+use chancery_store::fsm::Signed;
 use rand::RngCore as _;
 use rand::rngs::OsRng;
 use sha2::{Digest as _, Sha256};
@@ -284,7 +285,18 @@ async fn new_key_request(
     let possession = hex::decode(&call.body.possession)
         .map_err(|_| Problem::of(Fault::RequestInvalid, "`possession` is a signature in hex"))?;
     let id = made_by("key", call.reader(), call.key());
-    let asked = call.store().fn_key_request(id, call.reader(), &key, &possession).await?;
+    let replaces = match &call.body.replaces {
+        None => None,
+        Some(old) => {
+            let signature = hex::decode(&old.signature).map_err(|_| {
+                Problem::of(Fault::RequestInvalid, "`signature` is a signature in hex")
+            })?;
+            Some(Signed { key_id: old.key_id.0, signature })
+        }
+    };
+    let store = call.store();
+    let asked =
+        store.fn_key_request(id, call.reader(), &key, &possession, replaces.as_ref()).await?;
     Ok(key_request(asked).into())
 }
 

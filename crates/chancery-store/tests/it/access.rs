@@ -384,7 +384,7 @@ async fn a_key_is_accepted_by_the_operator_alone() {
     let (app, operator) = (&house.app, &house.operator);
     let (first, second) = (Uuid::now_v7(), Uuid::now_v7());
     let asked = app
-        .fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+        .fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"), None)
         .await
         .expect("asked");
     assert_eq!(
@@ -392,11 +392,11 @@ async fn a_key_is_accepted_by_the_operator_alone() {
         (None, hex::encode(keys::public_key("1")))
     );
     let before = house.db.fingerprint().await;
-    app.fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+    app.fn_key_request(first, "amy", &keys::public_key("1"), &keys::possession("1", "amy"), None)
         .await
         .expect("the same again");
     let again = app
-        .fn_key_request(second, "amy", &keys::public_key("1"), &keys::possession("1", "amy"))
+        .fn_key_request(second, "amy", &keys::public_key("1"), &keys::possession("1", "amy"), None)
         .await
         .expect("the same key again");
     assert_eq!(again.request_id, first);
@@ -408,17 +408,26 @@ async fn a_key_is_accepted_by_the_operator_alone() {
                 "bob",
                 &keys::public_key("1"),
                 &keys::possession("1", "bob"),
+                None,
             ),
             RI007,
         )
         .await;
     house
         .refuses_unchanged(
-            app.fn_key_request(first, "amy", &keys::public_key("2"), &keys::possession("2", "amy")),
+            app.fn_key_request(
+                first,
+                "amy",
+                &keys::public_key("2"),
+                &keys::possession("2", "amy"),
+                None,
+            ),
             RI007,
         )
         .await;
-    house.refuses_unchanged(app.fn_key_request(second, "amy", &[2; 31], &[0; 64]), RI012).await;
+    house
+        .refuses_unchanged(app.fn_key_request(second, "amy", &[2; 31], &[0; 64], None), RI012)
+        .await;
     house
         .refuses_unchanged(
             app.fn_key_request(
@@ -426,6 +435,7 @@ async fn a_key_is_accepted_by_the_operator_alone() {
                 "nobody",
                 &keys::public_key("2"),
                 &keys::possession("2", "nobody"),
+                None,
             ),
             RI001,
         )
@@ -452,12 +462,13 @@ async fn a_key_is_accepted_by_the_operator_alone() {
                 "amy",
                 &keys::public_key("1"),
                 &keys::possession("1", "amy"),
+                None,
             ),
             RI007,
         )
         .await;
 
-    app.fn_key_request(second, "amy", &keys::public_key("2"), &keys::possession("2", "amy"))
+    app.fn_key_request(second, "amy", &keys::public_key("2"), &keys::possession("2", "amy"), None)
         .await
         .expect("asked");
     operator.fn_key_request_settle(second, false, None).await.expect("refused");

@@ -13,9 +13,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use chancery_model::reference::model::{Command, Entry, Model, Outcome, Principal, Run};
-use chancery_model::reference::problem::Problem;
-use chancery_model::reference::rules::Rule;
+use chancery_reference::model::{Command, Entry, Model, Outcome, Principal, Run};
+use chancery_reference::problem::Problem;
+use chancery_reference::rules::Rule;
 use chancery_store::fsm::{HistoryRow, Move};
 use chancery_store::{Role, Store};
 use chancery_testkit::{TestDb, slice};

@@ -1,5 +1,6 @@
 //! SEC-1: principals with actor classes; keys that are registered, rotated and revoked; private halves that stay in files.
 
+mod replacement;
 mod secrecy;
 
 use chancery_engine::audit::{self, Report};
@@ -485,11 +486,11 @@ async fn a_key_says_whose_it_is() {
         let id = Uuid::now_v7();
         let registered = operator.fn_key_register(id, "amy", &key, &possession, None, None).await;
         assert_eq!(codes(registered), [code]);
-        assert_eq!(codes(app.fn_key_request(id, "amy", &key, &possession).await), [code]);
+        assert_eq!(codes(app.fn_key_request(id, "amy", &key, &possession, None).await), [code]);
     }
     assert_eq!(before, db.fingerprint().await);
     let good = keys::possession("amy's", "amy");
-    app.fn_key_request(Uuid::now_v7(), "amy", &key, &good).await.expect("asked");
+    app.fn_key_request(Uuid::now_v7(), "amy", &key, &good, None).await.expect("asked");
     operator.fn_key_register(Uuid::now_v7(), "amy", &key, &good, None, None).await.expect("a key");
 }
 
@@ -502,7 +503,7 @@ async fn a_key_that_says_nothing_is_not_accepted() {
     let id = Uuid::now_v7();
     let key = keys::public_key("amy's");
     let good = keys::possession("amy's", "amy");
-    db.store(Role::App).fn_key_request(id, "amy", &key, &good).await.expect("asked");
+    db.store(Role::App).fn_key_request(id, "amy", &key, &good, None).await.expect("asked");
     db.forge(&["update identity.key_request set possession = null"]).await;
     let before = db.fingerprint().await;
     assert_eq!(codes(operator.fn_key_request_settle(id, true, None).await), [RI053]);

@@ -8,8 +8,8 @@ mod table;
 
 use std::collections::{BTreeMap, VecDeque};
 
-use chancery_model::reference::rules::{ACTOR_CLASSES, Rule};
 use chancery_model::refusal::{Code, Problem};
+use chancery_reference::rules::{ACTOR_CLASSES, Rule};
 use chancery_store::{Error, Role};
 use chancery_testkit::TestDb;
 use serde_json::{Value, json};

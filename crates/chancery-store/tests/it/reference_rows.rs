@@ -5,10 +5,10 @@
 use std::collections::BTreeSet;
 
 use chancery_model::machine::{ActorClass, Definition, State, Transition, TriggerKind};
-use chancery_model::reference;
-use chancery_model::reference::problem::Problem;
-use chancery_model::reference::rules::{ACTOR_CLASSES, Machine, Rule, TRIGGER_KINDS};
 use chancery_model::refusal::Code;
+use chancery_reference as reference;
+use chancery_reference::problem::Problem;
+use chancery_reference::rules::{ACTOR_CLASSES, Machine, Rule, TRIGGER_KINDS};
 use chancery_testkit::shipped;
 
 /// One line a row, so that a difference reads like the table it is missing from.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use chancery_model::reference::rollup::{
+use chancery_reference::rollup::{
     Block, Policy, Relation, State, Step, critical_path, downstream, rollup,
 };
 use chancery_testkit::{TestDb, slice};

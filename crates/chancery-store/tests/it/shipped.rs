@@ -1,8 +1,8 @@
 //! The shipped machines as the tests drive them: the custom copy in the database beside the hand-written tables.
 
 use chancery_model::machine::{ActorClass, Definition, Transition, TriggerKind};
-use chancery_model::reference;
-use chancery_model::reference::rules::{ACTOR_CLASSES, Machine, Rule};
+use chancery_reference as reference;
+use chancery_reference::rules::{ACTOR_CLASSES, Machine, Rule};
 use chancery_store::Role;
 use chancery_testkit::{TestDb, as_custom, shipped};
 use serde_json::{Map, Value, json};

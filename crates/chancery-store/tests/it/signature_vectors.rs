@@ -1,13 +1,14 @@
 //! SEC-1: the database judges ed25519 signatures as `verify_strict` does, also those that somebody made to be judged differently.
 
 use chancery_model::envelope;
-use chancery_testkit::{TestDb, slice};
+use chancery_testkit::{TestDb, repo_path, slice};
 use curve25519_dalek::constants::{ED25519_BASEPOINT_POINT, EIGHT_TORSION};
 use curve25519_dalek::edwards::{CompressedEdwardsY, EdwardsPoint};
 use curve25519_dalek::scalar::Scalar;
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
+use serde_json::{Value, json};
 use sha2::{Digest as _, Sha512};
 
 /// Key, text and signature, and how they were made.
@@ -168,6 +169,27 @@ fn reference(case: &Case) -> bool {
         .is_ok_and(|key| key.verify_strict(&case.message, &signature).is_ok())
 }
 
+/// What the database says of each.
+async fn judged(db: &TestDb, cases: &[Case]) -> Vec<bool> {
+    let rows: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .map(|(n, c)| {
+            let [key, message, signature] = [&c.key, &c.message, &c.signature]
+                .map(|b| format!("'\\x{}'::bytea", hex::encode(b)));
+            format!("({n}, {key}, {message}, {signature})")
+        })
+        .collect();
+    let told = db
+        .texts(&format!(
+            "select identity.verify_ed25519(k, m, s)::text from (values {}) c (n, k, m, s) order by n",
+            rows.join(", ")
+        ))
+        .await;
+    assert_eq!(told.len(), cases.len());
+    told.iter().map(|told| told.as_deref() == Some("true")).collect()
+}
+
 /// SEC-1: the database, the model and the library agree on good signatures and on hostile ones.
 #[tokio::test]
 async fn signatures_are_judged_as_the_library_judges_them() {
@@ -180,22 +202,7 @@ async fn signatures_are_judged_as_the_library_judges_them() {
     while left > 0 {
         let some: Vec<Case> = (0..left.min(250)).map(|_| case(&mut random)).collect();
         left -= some.len();
-        let rows: Vec<String> = some
-            .iter()
-            .enumerate()
-            .map(|(n, c)| {
-                let [key, message, signature] = [&c.key, &c.message, &c.signature]
-                    .map(|b| format!("'\\x{}'::bytea", hex::encode(b)));
-                format!("({n}, {key}, {message}, {signature})")
-            })
-            .collect();
-        let told = db
-            .texts(&format!(
-                "select identity.verify_ed25519(k, m, s)::text from (values {}) c (n, k, m, s) order by n",
-                rows.join(", ")
-            ))
-            .await;
-        assert_eq!(told.len(), some.len());
+        let told = judged(&db, &some).await;
         for (case, told) in some.iter().zip(told) {
             let expected = reference(case);
             let shown = || {
@@ -203,16 +210,79 @@ async fn signatures_are_judged_as_the_library_judges_them() {
                     [&case.key, &case.message, &case.signature].map(hex::encode);
                 format!("{} (seed {seed}): {key} {message} {signature}", case.how)
             };
-            assert_eq!(
-                told.as_deref(),
-                Some(if expected { "true" } else { "false" }),
-                "{}",
-                shown()
-            );
+            assert_eq!(told, expected, "{}", shown());
             let model = envelope::is_signature(&case.key, &case.message, &case.signature);
             assert_eq!(model, expected, "{}", shown());
             *(if expected { &mut good } else { &mut bad }) += 1;
         }
     }
     assert!(good * 6 > cases && bad * 3 > cases, "{good} good, {bad} bad");
+}
+
+/// Vectors of Project Wycheproof: what verifiers of others took that they should not have, and what they should.
+fn wycheproof() -> Vec<Case> {
+    let set: Value =
+        serde_json::from_str(wycheproof::eddsa::TestName::Ed25519.json_data()).expect("JSON");
+    let mut cases = Vec::new();
+    for group in set["testGroups"].as_array().expect("groups") {
+        let key = bytes_of(&group["publicKey"]["pk"]);
+        for test in group["tests"].as_array().expect("tests") {
+            cases.push(Case {
+                how: if test["result"] == "valid" { "valid" } else { "invalid" },
+                key: key.clone(),
+                message: bytes_of(&test["msg"]),
+                signature: bytes_of(&test["sig"]),
+            });
+        }
+    }
+    assert_eq!(json!(cases.len()), set["numberOfTests"]);
+    cases
+}
+
+fn bytes_of(value: &Value) -> Vec<u8> {
+    hex::decode(value.as_str().expect("a text")).expect("hex")
+}
+
+/// SEC-1: the database and the model judge each vector as it says. The browser's tests read the same ones from a file.
+#[tokio::test]
+async fn the_vectors_of_wycheproof_are_judged_as_they_say() {
+    let cases = wycheproof();
+    let (valid, invalid): (Vec<_>, Vec<_>) = cases.iter().partition(|case| case.how == "valid");
+    assert!(valid.len() > 80 && invalid.len() > 60, "{} {}", valid.len(), invalid.len());
+    let db = TestDb::new().await;
+    let told = judged(&db, &cases).await;
+    for (case, told) in cases.iter().zip(told) {
+        let expected = case.how == "valid";
+        let shown = [&case.key, &case.message, &case.signature].map(hex::encode).join(" ");
+        assert_eq!(told, expected, "the database: {shown}");
+        let model = envelope::is_signature(&case.key, &case.message, &case.signature);
+        assert_eq!(model, expected, "the model: {shown}");
+    }
+
+    let rows: Vec<Value> = cases
+        .iter()
+        .map(|c| {
+            json!([
+                hex::encode(&c.key),
+                hex::encode(&c.message),
+                hex::encode(&c.signature),
+                c.how == "valid"
+            ])
+        })
+        .collect();
+    let rows: Vec<String> = rows.iter().map(Value::to_string).collect();
+    let file = format!(
+        "{{\"source\":\"Project Wycheproof, ed25519_test.json, Apache-2.0\",\"columns\":[\"key\",\"message\",\"signature\",\"valid\"],\"vectors\":[\n{}\n]}}\n",
+        rows.join(",\n")
+    );
+    let path = repo_path("ui/tests/unit/ed25519-wycheproof.json");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
+        std::fs::write(&path, &file).expect("written");
+    }
+    let stored = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        stored == file,
+        "{} has other vectors; INSTA_UPDATE=always writes them",
+        path.display()
+    );
 }

@@ -45,8 +45,8 @@ async fn acts(world: World) -> (Flow, Vec<(&'static str, String)>) {
     let operator = flow.db.store(Role::Migrator);
     let classes = CLASSES.map(str::to_owned);
     operator.fn_principal_add("pia", "human", &classes, None).await.expect("a person");
-    keys::register(&operator, "pia").await;
-    flow.store.fn_key_request(asked, "pia", &public, &possession).await.expect("asked");
+    let own = keys::register(&operator, "pia").await;
+    flow.store.fn_key_request(asked, "pia", &public, &possession, None).await.expect("asked");
     let now = flow.now().await;
     let new_id = Uuid::now_v7();
     let hex = |bytes: &[u8]| format!("decode('{}', 'hex')", hex::encode(bytes));
@@ -71,6 +71,8 @@ async fn acts(world: World) -> (Flow, Vec<(&'static str, String)>) {
         ("write a document", "kb.fn_kb_put('policies/two', 'policy', 'a text', null, 'pia', 'sovereign')".to_owned()),
         ("put a job in the queue", "queue.fn_job_enqueue('[{\"class\": \"noop\", \"kind\": \"test\", \"key\": \"mine\", \"payload\": {}}]', 'pia', 'pic_human')".to_owned()),
         ("make an API token", format!("identity.fn_token_issue('{new_id}', 'pia', 'l', '{{self.read}}', 3600, sha256('k'), null, 'pia')")),
+        ("ask the operator for a key", format!("identity.fn_key_request('{new_id}', 'pia', {}, {})", hex(&keys::public_key("second")), hex(&keys::possession("second", "pia")))),
+        ("put a key in the place of the person's", format!("identity.fn_key_request('{new_id}', 'pia', {}, {}, '{own}', {{signature}})", hex(&keys::public_key("second")), hex(&keys::possession("second", "pia")))),
         ("register a key", format!("identity.fn_key_register('{new_id}', 'pia', {}, decode(repeat('00', 64), 'hex'))", hex(&keys::public_key("another")))),
         ("accept a key that the person made", format!("identity.fn_key_request_settle('{asked}', true, 'pia')")),
         ("give the person a class", "identity.fn_principal_add('pia', 'human', '{observer}')".to_owned()),

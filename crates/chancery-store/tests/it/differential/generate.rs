@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use chancery_model::machine::schema_subset::DENIED_KEYS;
-use chancery_model::reference::model::{Command, Model, Outcome, Run};
-use chancery_model::reference::rules::{ACTOR_CLASSES, Rule, TRIGGER_KINDS};
+use chancery_reference::model::{Command, Model, Outcome, Run};
+use chancery_reference::rules::{ACTOR_CLASSES, Rule, TRIGGER_KINDS};
 use chancery_store::Role;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom as _;

@@ -1,8 +1,8 @@
 //! A request and an answer in the words of both sides.
 
-use chancery_model::reference::model::{Command, Outcome, Run, Start};
-use chancery_model::reference::problem::Problem;
 use chancery_model::refusal;
+use chancery_reference::model::{Command, Outcome, Run, Start};
+use chancery_reference::problem::Problem;
 use chancery_store::fsm::{self, MoveReport, Preview};
 use chancery_store::{Error, Role};
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The replay of a dead letter: seed C §7.4, ruling 23, SPEC EVT-4.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "dlq_replay",

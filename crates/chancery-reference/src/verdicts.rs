@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::invariants::Violation;
-use super::machine;
-use super::model::{Command, Model, Outcome, Principal, Start};
-use super::problem::Problem;
-use super::rules::ACTOR_CLASSES;
+use crate::invariants::Violation;
+use crate::machine;
+use crate::model::{Command, Model, Outcome, Principal, Start};
+use crate::problem::Problem;
+use crate::rules::ACTOR_CLASSES;
 
 fn model(name: &str) -> Model {
     let mut model = Model::new(&machine(name).expect("a machine of the seeds"));

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::rules::{ACTOR_CLASSES, Machine, Rule, TRIGGER_KINDS};
-use super::{machine, machines};
+use crate::rules::{ACTOR_CLASSES, Machine, Rule, TRIGGER_KINDS};
+use crate::{machine, machines};
 
 fn table(name: &str) -> (Machine, Vec<Rule>) {
     let machine = machine(name).expect("a machine of the seeds");

@@ -5,7 +5,7 @@
 //!
 //! The votes decide and the database counts them, so nobody but `system` enters or leaves the review.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "proposal",

@@ -2,7 +2,7 @@
 //!
 //! Only the lifecycle moves by rule; the roll-up colour is computed beside it and is no state.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "workflow_run",

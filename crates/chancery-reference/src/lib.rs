@@ -37,6 +37,8 @@ mod rollup_laws;
 mod tables;
 #[cfg(test)]
 mod verdicts;
+#[cfg(test)]
+mod walls;
 
 use rules::Machine;
 

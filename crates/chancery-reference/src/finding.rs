@@ -3,7 +3,7 @@
 //! It is open until it is closed in one of three ways, each with an event of its own name; people acknowledge and resolve,
 //! measurements recover and heal.
 
-use super::rules::{Machine, Rule, State, each};
+use crate::rules::{Machine, Rule, State, each};
 
 pub const MACHINE: Machine = Machine {
     name: "finding",

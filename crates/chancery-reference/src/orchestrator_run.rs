@@ -3,7 +3,7 @@
 //! The main line and its failures are written out. Stops, resumes and voids are the seed's
 //! `<any-state>` rows and are multiplied out by loops.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "orchestrator_run",

@@ -1,6 +1,6 @@
 //! What holds of every run at every moment.
 
-use super::model::Model;
+use crate::model::Model;
 
 /// An invariant that does not hold.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -12,9 +12,9 @@ use proptest::num::u64::ANY;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestRng, TestRunner};
 use proptest::{prop_assert, prop_assert_eq};
 
-use super::machine;
-use super::model::{Command, Entry, Model, Outcome, Principal, Run, Start};
-use super::rules::{ACTOR_CLASSES, Rule, TRIGGER_KINDS};
+use crate::machine;
+use crate::model::{Command, Entry, Model, Outcome, Principal, Run, Start};
+use crate::rules::{ACTOR_CLASSES, Rule, TRIGGER_KINDS};
 
 const RUNS: [&str; 3] = ["a", "b", "c"];
 

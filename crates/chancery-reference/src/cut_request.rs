@@ -3,7 +3,7 @@
 //! S2→S5→S6 and S6→S7→S8/S9 are one row each: S5 and S7 are passed inside the transaction (A §7,
 //! OD-SM-2). The seed's S9→S1 is the lifecycle of another entry and therefore no row.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "cut_request",

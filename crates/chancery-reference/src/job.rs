@@ -2,7 +2,7 @@
 //!
 //! Claims and results are made in sets and leave no event each; a job's death and what a person does to it do.
 
-use super::rules::{Machine, Rule, State, each};
+use crate::rules::{Machine, Rule, State, each};
 
 pub const MACHINE: Machine = Machine {
     name: "job",

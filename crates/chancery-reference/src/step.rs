@@ -1,6 +1,6 @@
 //! The step machine: seed C §4.2, the bridge of C §5.3, and rulings 12, 13, 15 and 28.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 /// Seed C §3.3, in the order of the primary ordinal.
 pub const WAITING_FACETS: &[&str] =

@@ -2,7 +2,7 @@
 //!
 //! The tail of births receives each object once; announcing it is a move of its own, which may have to wait.
 
-use super::rules::{Machine, Rule, State, each};
+use crate::rules::{Machine, Rule, State, each};
 
 pub const MACHINE: Machine = Machine {
     name: "governance_candidate",

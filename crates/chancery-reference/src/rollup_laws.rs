@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use super::rollup::{
+use crate::rollup::{
     Block, Colour, Policy, Relation, State, Step, critical_path, downstream, rollup,
 };
 

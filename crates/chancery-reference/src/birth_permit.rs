@@ -2,7 +2,7 @@
 //!
 //! REQUESTED, VALIDATED, HANDOFF_ENQ and DONE belong to the admission run, not to the permit row.
 
-use super::rules::{Machine, Rule, State, rules};
+use crate::rules::{Machine, Rule, State, rules};
 
 pub const MACHINE: Machine = Machine {
     name: "birth_permit",

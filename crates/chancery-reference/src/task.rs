@@ -4,8 +4,8 @@
 //! whole (T3, T4, T4r, T12). An automated task is claimed without a PIC (T2x). Tasks contain no
 //! tasks and no sub-workflows, so neither G-TASKS-DONE nor the bridge rows exist here.
 
-use super::rules::{Machine, Rule, State, rules};
-use super::step::WAITING_FACETS;
+use crate::rules::{Machine, Rule, State, rules};
+use crate::step::WAITING_FACETS;
 
 pub const MACHINE: Machine = Machine {
     name: "task",

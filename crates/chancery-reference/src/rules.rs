@@ -126,9 +126,9 @@ macro_rules! rules {
         by $actor:literal on $kind:literal $reference:literal
         if [$($guard:literal),*] emits $event:literal audit $audit:ident;
     )*) => {
-        vec![$($crate::reference::rules::Rule {
+        vec![$($crate::rules::Rule {
             label: $label,
-            from: $crate::reference::rules::origin($from),
+            from: $crate::rules::origin($from),
             to: $to,
             actor: $actor,
             trigger: ($kind, $reference),

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::problem::Problem;
-use super::rules::{Machine, Rule};
+use crate::problem::Problem;
+use crate::rules::{Machine, Rule};
 
 /// Somebody who acts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
