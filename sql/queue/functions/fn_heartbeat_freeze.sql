@@ -12,7 +12,7 @@ begin
   perform identity.require_actor(p_principal, p_actor_class);
   if p_actor_class not in ('pic_human', 'reviewer', 'sovereign', 'escalation_handler') then
     v_problems := internal.problem('RE022', '{"field": "actor_class", "expected": "a class of people"}');
-  elsif p_frozen is null or btrim(coalesce(p_reason, '')) = '' or octet_length(p_reason) > 1000 then
+  elsif p_frozen is null or internal.is_blank(p_reason) or octet_length(p_reason) > 1000 then
     v_problems := internal.problem('RE022', '{"field": "reason", "expected": "whether to freeze, and why in at most 1000 bytes"}');
   end if;
   if v_problems is not null then
