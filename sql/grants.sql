@@ -298,7 +298,7 @@ grant execute on function birth.fn_pre_birth_check(text, text, text, text) to ch
 grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_admission_permit_status, birth.v_birth_admission_violation, birth.v_birth_registry,
   birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
   to chancery_app, chancery_migrator, auditor_ro;
-grant execute on function birth.arming(text) to chancery_owner;
+grant execute on function birth.arming(text), birth.code_columns(text) to chancery_owner;
 -- Workflows: people, agents, workers and loops all come through the app; who may do what is the machines'.
 grant execute on function
   workflow.fn_workflow_propose(uuid, jsonb, text, text, text, text, jsonb, uuid, bytea),

@@ -1,6 +1,7 @@
 -- Codes of several columns, codes drawn from a sequence, partitions that came with rows, and who leads a relay.
 
 -- The columns of a code, as a list with commas. A name holds 63 bytes, a list of them does not fit into one.
+drop view if exists birth.v_family;
 alter table birth.family alter column code_column type text using code_column::text;
 alter table birth.family add constraint family_code_has_columns check (code_column ~ '^[^,]+(,[^,]+)*$');
 comment on column birth.family.code_column is 'The column that names the object; or several, with commas between them, which name it together.';

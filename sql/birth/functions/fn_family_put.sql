@@ -24,16 +24,15 @@ begin
   -- What was not named stays as it is, where the table is under admission.
   select f.* into v_had from birth.family f where f.relation = p_relation and f.active;
   v_had.code_column := coalesce(p_code_column, v_had.code_column);
-  v_had.name_column := case when 'name_column' = any (p_unset) then null else coalesce(p_name_column, v_had.name_column) end;
-  v_had.code_rule := case when 'rule' = any (p_unset) then null else coalesce(p_rule, v_had.code_rule) end;
-  v_had.ttl_seconds := coalesce(p_ttl_seconds, case when 'ttl_seconds' = any (p_unset) then null else v_had.ttl_seconds end, 3600);
-  v_had.governance_role := coalesce(p_role, case when 'role' = any (p_unset) then null else v_had.governance_role end, 'governed');
+  v_had.name_column := coalesce(p_name_column, case when 'name_column' <> all (p_unset) then v_had.name_column end);
+  v_had.code_rule := coalesce(p_rule, case when 'rule' <> all (p_unset) then v_had.code_rule end);
+  v_had.ttl_seconds := coalesce(p_ttl_seconds, case when 'ttl_seconds' <> all (p_unset) then v_had.ttl_seconds end, 3600);
+  v_had.governance_role := coalesce(p_role, case when 'role' <> all (p_unset) then v_had.governance_role end, 'governed');
   v_had.approval_required := coalesce(p_approval_required, v_had.approval_required, false);
   v_had.enforced_from := case
-    when 'enforced_from' = any (p_unset) then null
     -- Enforced already is not enforced later.
     when v_had.enforced_from <= p_enforced_from then v_had.enforced_from
-    else coalesce(p_enforced_from, v_had.enforced_from) end;
+    else coalesce(p_enforced_from, case when 'enforced_from' <> all (p_unset) then v_had.enforced_from end) end;
   v_problem := birth.family_problem(p_relation, v_had.code_column, v_had.name_column, v_had.code_rule, v_had.ttl_seconds, v_had.governance_role,
                                     v_had.enforced_from is not null);
   if v_problem is not null then
