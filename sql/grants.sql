@@ -30,7 +30,7 @@ $revoke$;
 set local role chancery_owner;
 
 -- Functions in indexes are called by whoever writes.
-grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text), internal.contrast(text, text) to chancery_definer;
+grant execute on function internal.folded(text), internal.spaced(text), internal.trigrams(text), internal.contrast(text, text), internal.is_blank(text) to chancery_definer;
 -- definer → tables
 grant select, insert, update on config.message to chancery_definer;
 grant select on config.dot_config, config.refusal to chancery_definer, chancery_guard;
@@ -50,7 +50,7 @@ grant select, insert, update (revoked_at, revoke_reason) on identity.signing_key
 grant select, insert on event.event_type_registry, event.event_outbox, event.event_position, event.event_sequenced,
   event.event_validation_audit to chancery_definer;
 grant select, insert, update on event.sequencer_cursor to chancery_definer;
-grant select, insert, update (position, reached, advanced_at) on event.event_consumer to chancery_definer;
+grant select, insert, update (position, reached, advanced_at, lead_holder, lead_until) on event.event_consumer to chancery_definer;
 grant select, insert, delete on event.event_receipt to chancery_definer;
 grant select, insert, delete on fsm.state_def, fsm.state_facet_def, fsm.transition_def, fsm.rollup_policy_def, fsm.invariant_def
   to chancery_definer;
@@ -62,6 +62,8 @@ grant select, insert on fsm.transition_log to chancery_definer;
 grant select on audit.evidence_def, audit.evidence_version to chancery_definer;
 grant select on audit.rule_table to chancery_definer;
 grant select, insert, update on governance.clock_mark, queue.turn to chancery_definer;
+-- Names that nobody is alone at any more are swept.
+grant delete on queue.turn to chancery_definer;
 grant select, insert on audit.rule_change, audit.drift_acknowledgement to chancery_definer;
 -- What is kept of rule rows is read from the tables themselves.
 grant select on iu.dot_iu_command_catalog, config.partitioned_table, fsm.guard_need, fsm.lock_target_def to chancery_definer;
@@ -92,7 +94,8 @@ grant select, insert on governance.issue_report, queue.heartbeat_series, event.c
 grant select, insert, update, delete on queue.queue_heartbeat to chancery_definer;
 grant select, insert, update on queue.heartbeat_class, event.event_pending to chancery_definer;
 grant select, update on event.lag_cursor to chancery_definer;
-grant select, insert, update on birth.family to chancery_definer;
+grant select, insert, update on birth.family, birth.family_part to chancery_definer;
+grant select, insert, delete on birth.drawn_codes to chancery_definer;
 grant select, insert on birth.family_log, birth.birth_registry, birth.break_glass, birth.rehearsal, iu.dot_iu_command_run to chancery_definer;
 grant select on iu.dot_iu_command_catalog to chancery_definer;
 grant select, insert, update (status, live, facet, seq, head_hash, consumed_at, consumed_xid, consumed_by, finalized_birth_id, last_transition_at)
@@ -132,7 +135,7 @@ grant select on orchestrator.run, orchestrator.backup_key, iu.source_document, i
   approval.approval_request, approval.approval_vote, approval.approval_use, approval.quorum_rule, kb.revision, kb.revision_signature,
   identity.principal, identity.signing_key, birth.birth_admission_permit, birth.birth_registry, birth.family to chancery_guard;
 grant select on workflow.workflow_run, workflow.step_run, workflow.task_run, workflow.workflow_step_def, workflow.workflow_task_def, workflow.workflow_registry,
-  workflow.workflow_change_requests, workflow.change_revision, workflow.wait, workflow.step_decision, workflow.step_run_snapshot,
+  workflow.workflow_step_relations, workflow.workflow_change_requests, workflow.change_revision, workflow.wait, workflow.step_decision, workflow.step_run_snapshot,
   workflow.step_run_correction_cycle, governance.proposal, fsm.state_facet_def, queue.executor_class_registry, queue.job_dead_letter to chancery_guard;
 
 -- logins → schemas
@@ -167,7 +170,7 @@ set local role chancery_definer;
 grant execute on function audit.fn_rule_rows(), audit.fn_generated_texts() to chancery_owner;
 grant execute on function audit.fn_rule_rows(), audit.fn_generated_texts() to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function audit.fn_drift_acknowledge(text, text, integer, text, text) to chancery_migrator;
-grant execute on function audit.rule_key(jsonb, text[]), internal.take_turn(text) to chancery_owner;
+grant execute on function audit.rule_key(jsonb, text[]), internal.take_turn(text), internal.sweep_turns() to chancery_owner;
 grant select on audit.v_drift_acknowledgement, audit.v_rule_change to chancery_app, chancery_migrator, auditor_ro;
 grant select on audit.v_drift_acknowledgement to chancery_owner;
 grant execute on function audit.note_rule(), audit.begin_rule_history(), internal.assert_colours() to chancery_owner;
@@ -182,7 +185,7 @@ grant execute on function
   event.fn_sequence_events(integer)
   to chancery_app;
 -- Relays hand events on; a worker on another machine is woken by them, whatever its login.
-grant execute on function event.fn_consumer_read(text, integer, bigint), event.fn_consumer_advance(text, bigint, bigint, text) to chancery_app;
+grant execute on function event.fn_consumer_read(text, integer, bigint), event.fn_consumer_advance(text, bigint, bigint, text), event.fn_consumer_lead(text, text, integer, text) to chancery_app;
 grant execute on function event.fn_consumer_register(text, text, text, text, text, text), event.fn_event_receive(text, uuid[])
   to chancery_app, cutter_exec, cutter_verify;
 -- The operator's doors. Its login inherits nothing from the owners it can become: by hand it has these and no table.
@@ -289,13 +292,14 @@ grant execute on function
   birth.fn_permit_watchdog(integer, text), birth.fn_birth_handoff(text),
   iu.fn_dot_iu_command_log(text, text, text, text, bytea, jsonb, jsonb, text)
   to chancery_app;
+grant execute on function birth.fn_codes_normal(text, text[]), birth.fn_codes_draw(text, integer, uuid, text, text) to chancery_app;
 grant execute on function birth.fn_birth_rehearse(text, jsonb, text, text, text) to birth_writer;
 grant execute on function birth.fn_birth_statement(text, text, text, jsonb) to chancery_app, birth_writer;
 grant execute on function birth.fn_pre_birth_check(text, text, text, text) to chancery_app, birth_writer, auditor_ro;
 grant select on birth.v_family, birth.v_birth_admission_permit, birth.v_birth_admission_permit_status, birth.v_birth_admission_violation, birth.v_birth_registry,
   birth.v_family_log, birth.v_break_glass, iu.v_dot_iu_command_run, governance.v_governance_candidate_state
   to chancery_app, chancery_migrator, auditor_ro;
-grant execute on function birth.arming(text) to chancery_owner;
+grant execute on function birth.arming(text), birth.code_columns(text) to chancery_owner;
 -- Workflows: people, agents, workers and loops all come through the app; who may do what is the machines'.
 grant execute on function
   workflow.fn_workflow_propose(uuid, jsonb, text, text, text, text, jsonb, uuid, bytea),
@@ -319,13 +323,14 @@ grant execute on function
   to chancery_app, chancery_migrator, auditor_ro;
 grant execute on function workflow.peek(text, uuid), workflow.def_of(text, uuid), workflow.holds(jsonpath, jsonb), fsm.answer(jsonb, jsonpath), fsm.strict_rule(jsonpath), workflow.context(uuid, text[], jsonb),
   workflow.way_here(workflow.step_run, integer, integer, integer), workflow.precondition_holds(workflow.work), workflow.snapshot_id(workflow.work, text),
-  workflow.tasks_are_done(uuid), workflow.may_be_pic(workflow.work, text), workflow.bridge_target(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
+  workflow.tasks_are_done(uuid), workflow.may_be_pic(workflow.work, text), workflow.bridge_target(uuid), workflow.ending_problem(uuid), workflow.sub_output(uuid), workflow.last_outputs(uuid), workflow.is_complete(uuid), workflow.proposal_digest(text, uuid), workflow.review_of(text, uuid),
   event.value_problems(jsonb, jsonb, text), queue.job_id(text, text) to chancery_guard;
 grant select on workflow.v_workflow_version, workflow.v_workflow_change_requests, workflow.v_change_revision, governance.v_proposal,
   governance.v_iu_usage_evidence, workflow.v_workflow_run, workflow.v_step_run_snapshot, workflow.v_step_run_correction_cycle,
   workflow.v_step_decision, workflow.v_wait, workflow.v_workflow_step_def, workflow.v_workflow_task_def, workflow.v_workflow_step_relations,
   workflow.v_workflow_step_permission, workflow.v_relation_outcome, workflow.v_task_checkpoints, workflow.v_task_comments, workflow.v_workflow_registry, workflow.v_failure_class_registry, workflow.v_timer,
-  workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot
+  workflow.v_step_run, workflow.v_task_run, workflow.v_logged_step, workflow.v_logged_task, workflow.step_run_state_history, workflow.step_run_output_snapshot,
+  workflow.workflow_run_snapshot
   to chancery_app, chancery_migrator, auditor_ro;
 -- Problems, the timeline and summaries: each door asks who reads. The views show everything, so they are for operators and auditors.
 grant execute on function

@@ -23,6 +23,10 @@ begin
     -- Compiling a plan takes half a second, and what has it compiled is an estimate: on young statistics, a page of fifty events.
     execute format('alter role %I set jit = %L', v_role, 'off');
   end loop;
+  -- Those who only look, or write now and then, keep no connection that they do not use: their number is limited.
+  foreach v_role in array array['auditor_ro', 'cutter_ro', 'birth_writer'] loop
+    execute format('alter role %I set idle_session_timeout = %L', v_role, '30min');
+  end loop;
   foreach v_role in array array['chancery_app', 'cutter_ro', 'birth_writer'] loop
     execute format('alter role %I set statement_timeout = %L', v_role, '60s');
   end loop;

@@ -4,7 +4,7 @@ drop trigger if exists only_by_the_doors on queue.job_queue;
 create trigger only_by_the_doors before insert or update or delete on queue.job_queue
   for each statement execute function queue.only_by_the_doors('RS015');
 create or replace trigger job_is_born_queued before insert on queue.job_queue
-  for each row when (new.state <> 'queued' or new.seq <> 0 or new.lease_no <> 0 or new.priority < 0 or btrim(new.job_kind) = ''
+  for each row when (new.state <> 'queued' or new.seq <> 0 or new.lease_no <> 0 or new.priority < 0 or internal.is_blank(new.job_kind)
                      or new.trace_id !~ '^[0-9a-f]{32}$' or new.trace_id ~ '^0{32}$')
   execute function internal.refuse_direct_write('RS015');
 select queue.bind_edges();

@@ -34,6 +34,9 @@ pub struct Family {
     /// `enforced`, `report_only`, `glass_broken` or `released`.
     pub mode: String,
     pub armed: Option<bool>,
+    /// Partitions that came with rows, which met no gate, and that nobody accepted.
+    #[serde(default)]
+    pub came_with_rows: Vec<String>,
 }
 
 /// Tables under admission.
@@ -85,6 +88,9 @@ pub struct Permit {
     pub consumed_at: Option<String>,
     #[serde(alias = "finalized_birth_id", default)]
     pub birth_id: Option<Uuid>,
+    /// Why it failed or was revoked.
+    #[serde(default)]
+    pub failure_reason: Option<String>,
     /// It was done before.
     #[serde(default)]
     pub replayed: Option<bool>,
@@ -103,8 +109,13 @@ pub struct PermitShown {
 pub struct RequestPermits {
     #[schemars(length(min = 1, max = 200))]
     pub collection: String,
-    #[schemars(length(min = 1, max = 500))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 500))]
     pub objects: Vec<NewObject>,
+    /// Instead of objects: so many permits for the next ids of the table. The answer names them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 500))]
+    pub count: Option<i32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63))]
     pub actor_class: Option<String>,

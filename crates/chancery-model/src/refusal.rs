@@ -80,6 +80,8 @@ codes! {
     RB018 "table_unfit"
     RB019 "permit_unknown"
     RB020 "payload_unfit"
+    RB021 "codes_not_drawn"
+    RB022 "batch_differs"
     RE001 "event_type_not_registered"
     RE002 "event_payload_invalid"
     RE003 "schema_outside_subset"

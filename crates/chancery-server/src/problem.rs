@@ -36,6 +36,7 @@ pub enum Fault {
     Stopping,
     DatabaseAway,
     DatabaseBusy,
+    LocksExhausted,
     SchemaDiffers,
     RulesDiffer,
     Internal,
@@ -67,6 +68,7 @@ impl Fault {
         Self::Stopping,
         Self::DatabaseAway,
         Self::DatabaseBusy,
+        Self::LocksExhausted,
         Self::SchemaDiffers,
         Self::RulesDiffer,
         Self::Internal,
@@ -188,6 +190,11 @@ impl Fault {
                 "database_busy",
                 StatusCode::SERVICE_UNAVAILABLE,
                 "Somebody else was in the way; nothing was done.",
+            ),
+            Self::LocksExhausted => (
+                "locks_exhausted",
+                StatusCode::SERVICE_UNAVAILABLE,
+                "The database has no room for more locks; nothing was done.",
             ),
             Self::SchemaDiffers => (
                 "schema_differs",
@@ -359,6 +366,13 @@ impl From<chancery_store::Error> for Problem {
         match error {
             Error::Refused(refusal) => Self::Refused(refusal),
             Error::Conflict(_) => Self::of(Fault::DatabaseBusy, "ask again"),
+            Error::Locks(message) => {
+                tracing::error!(message, "no room for more locks: raise max_locks_per_transaction");
+                Self::of(
+                    Fault::LocksExhausted,
+                    "ask for fewer things at once; the operator raises max_locks_per_transaction and restarts PostgreSQL",
+                )
+            }
             Error::Away(_) => {
                 Self::of(Fault::DatabaseAway, "ask again; the same key is the same job")
             }

@@ -66,6 +66,9 @@ pub struct PermitReport {
     pub requested_at: String,
     pub expires_at: String,
     pub birth_id: Option<Uuid>,
+    /// Why it failed or was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
     /// It was revoked before, by the same key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replayed: Option<bool>,
@@ -213,6 +216,44 @@ impl Store {
                 .fetch_one(&self.pool)
                 .await?;
         decode(answer)
+    }
+
+    /// The codes as rows of the family say them: 7 for 007 where they are numbers. What is signed names the code, so it is asked first.
+    ///
+    /// # Errors
+    /// When there is no answer.
+    pub async fn fn_codes_normal(
+        &self,
+        collection: &str,
+        codes: &[&str],
+    ) -> Result<Vec<String>, Error> {
+        Ok(sqlx::query_scalar("select birth.fn_codes_normal($1, $2)")
+            .bind(collection)
+            .bind(codes)
+            .fetch_one(&self.pool)
+            .await?)
+    }
+
+    /// Draws ids for permits from the sequence of the family's code: the same ids to the same batch.
+    ///
+    /// # Errors
+    /// The database's refusal: RB002, RB021, RB022, RI001–RI003.
+    pub async fn fn_codes_draw(
+        &self,
+        collection: &str,
+        count: i32,
+        batch_id: Uuid,
+        principal: &str,
+        actor_class: &str,
+    ) -> Result<Vec<String>, Error> {
+        Ok(sqlx::query_scalar("select birth.fn_codes_draw($1, $2, $3, $4, $5)")
+            .bind(collection)
+            .bind(count)
+            .bind(batch_id)
+            .bind(principal)
+            .bind(actor_class)
+            .fetch_one(&self.pool)
+            .await?)
     }
 
     /// Whether an object could be born now, check by check. Writes nothing.

@@ -1,9 +1,9 @@
 //! Durable consumers of events: how far they are, what comes next, what they have got already.
 
+use std::time::{Duration, Instant};
+
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sqlx::Connection as _;
-use sqlx::postgres::PgConnection;
 use uuid::Uuid;
 
 use crate::fsm::decode;
@@ -79,24 +79,54 @@ pub struct ConsumerRow {
     pub advanced_at: Option<String>,
 }
 
-/// The leadership of a consumer's name. It ends with the connection, also when the process is killed.
+/// For so long a relay leads that says nothing any more.
+const LEAD_SECONDS: i32 = 5;
+/// So often it says that it is there.
+const LEAD_SAID_AGAIN: Duration = Duration::from_secs(1);
+
+/// What the database says about who leads.
+#[derive(Debug, Deserialize)]
+struct Lease {
+    held: bool,
+}
+
+/// The leadership of a consumer's name: a lease, which ends by itself soon after the process is killed.
 #[derive(Debug)]
 pub struct Lead {
-    // Not the pool's any more: back in the pool it would lead on.
-    connection: PgConnection,
+    store: Store,
+    consumer: String,
+    holder: String,
+    principal: String,
+    said: Instant,
 }
 
 impl Lead {
-    /// Whether the connection still stands, and with it the leadership.
+    /// Whether it still leads.
     pub async fn holds(&mut self) -> bool {
-        sqlx::query("select 1").execute(&mut self.connection).await.is_ok()
+        if self.said.elapsed() < LEAD_SAID_AGAIN {
+            return true;
+        }
+        let said = Instant::now();
+        let lease = self.lease(LEAD_SECONDS).await;
+        self.said = said;
+        lease.is_ok_and(|lease| lease.held)
     }
 
     /// Gives it up.
-    pub async fn resign(mut self) {
-        // What does not answer has lost it already.
-        let _ = sqlx::query("select pg_advisory_unlock_all()").execute(&mut self.connection).await;
-        let _ = self.connection.close().await;
+    pub async fn resign(self) {
+        // What does not answer ends by itself.
+        let _ = self.lease(0).await;
+    }
+
+    async fn lease(&self, seconds: i32) -> Result<Lease, Error> {
+        let lease: Value = sqlx::query_scalar("select event.fn_consumer_lead($1, $2, $3, $4)")
+            .bind(&self.consumer)
+            .bind(&self.holder)
+            .bind(seconds)
+            .bind(&self.principal)
+            .fetch_one(&self.store.pool)
+            .await?;
+        decode(lease)
     }
 }
 
@@ -196,21 +226,26 @@ impl Store {
         rows.into_iter().map(decode).collect()
     }
 
-    /// Leads a consumer's name, on a connection of its own; `None` while somebody else does.
+    /// Leads a consumer's name; `None` while somebody else does.
     ///
     /// A leader that is cut off from the database and does not know it yet can run beside the next one: what it does must be
     /// safe without.
     ///
     /// # Errors
-    /// When there is no answer.
-    pub async fn consumer_lead(&self, consumer: &str) -> Result<Option<Lead>, Error> {
-        let mut connection = self.pool.acquire().await?;
-        let leads: bool = sqlx::query_scalar(
-            "select pg_try_advisory_lock(hashtextextended('event.consumer:' || $1, 0))",
-        )
-        .bind(consumer)
-        .fetch_one(&mut *connection)
-        .await?;
-        Ok(leads.then(|| Lead { connection: connection.detach() }))
+    /// The database's refusal: RE019, RE030, RI001–RI004.
+    pub async fn consumer_lead(
+        &self,
+        consumer: &str,
+        holder: &str,
+        principal: &str,
+    ) -> Result<Option<Lead>, Error> {
+        let lead = Lead {
+            store: self.clone(),
+            consumer: consumer.to_owned(),
+            holder: holder.to_owned(),
+            principal: principal.to_owned(),
+            said: Instant::now(),
+        };
+        Ok(lead.lease(LEAD_SECONDS).await?.held.then_some(lead))
     }
 }

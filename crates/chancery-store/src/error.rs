@@ -13,6 +13,13 @@ pub enum Error {
     /// Somebody else was faster; the same call may succeed when it is made again.
     #[error("another transaction was in the way ({0}); try again")]
     Conflict(String),
+    /// The server has no room for more locks. Nothing was done, and the same call would end the same way.
+    #[error(
+        "the database has no room for more locks ({0}); nothing was done. Raise max_locks_per_transaction and restart \
+         PostgreSQL (a private server: in postgresql.conf of its data directory, then `chancery db stop` and `chancery db start`), \
+         or ask for fewer things at once"
+    )]
+    Locks(String),
     /// No answer from the database: it is unknown whether the call took effect. The same key makes it safe to repeat.
     #[error("the database is away: {0}")]
     Away(String),
@@ -41,6 +48,7 @@ impl Error {
         match self {
             Self::Refused(refusal) => Some(refusal),
             Self::Conflict(_)
+            | Self::Locks(_)
             | Self::Away(_)
             | Self::Schema(_)
             | Self::Denied(_)
@@ -67,6 +75,10 @@ impl Error {
         match sqlstate {
             // serialization failure, deadlock, lock not available
             "40001" | "40P01" | "55P03" => Self::Conflict(message),
+            // out of memory: of the shared memory for locks, where the server names the setting; its words may be in any language
+            "53200" if error.hint().is_some_and(|hint| hint.contains("max_locks_per_transaction")) => {
+                Self::Locks(message)
+            }
             // insufficient privilege, bad password, no such role
             "42501" | "28P01" | "28000" => Self::Denied(message),
             // shutting down, crash, cannot connect now, too many connections

@@ -131,6 +131,15 @@ const ADVICE: &[(&str, bool)] = &[
             and has_database_privilege(r.oid, 'postgres', 'CONNECT')",
         false,
     ),
+    (
+        "select 'our logins take no locks that belong to nobody, and make no files beside the tables', count(*) = 0,
+                coalesce(string_agg(distinct p.proname, ', ' order by p.proname), 'they cannot'),
+                'no door waits for such a lock; where no other application here needs them, an administrator may revoke execute on these functions from public'
+           from pg_proc p
+          where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(pg_(try_)?advisory_|lo_(creat|create|from_bytea|put)$)'
+            and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0 and a.privilege_type = 'EXECUTE')",
+        false,
+    ),
 ];
 
 impl Store {

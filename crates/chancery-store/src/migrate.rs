@@ -61,6 +61,23 @@ impl Release {
     }
 }
 
+/// Locks that belong to nobody, and files that belong to no table: any login could hold up others with the ones, and fill the disk with the
+/// others. The operator's login takes one such lock, before there is a table to lock.
+const CLOSED: &str = "
+do $closed$
+declare
+  v_function regprocedure;
+begin
+  for v_function in
+    select p.oid from pg_proc p where p.pronamespace = 'pg_catalog'::regnamespace and p.proname ~ '^(pg_(try_)?advisory_|lo_(creat|create|from_bytea|put)$)'
+       and exists (select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee = 0)
+  loop
+    execute format('revoke execute on function %s from public', v_function);
+  end loop;
+  grant execute on function pg_advisory_xact_lock(bigint) to chancery_migrator;
+end
+$closed$";
+
 impl Target {
     /// Makes the database, the roles and the schema, or brings them up to this release. Repeating it changes nothing.
     ///
@@ -122,6 +139,10 @@ impl Target {
     pub async fn apply_database_settings(&self) -> Result<(), Error> {
         let mut admin = self.admin.clone().database(&self.database).connect().await?;
         sqlx::raw_sql(bundle::file("database.sql")).execute(&mut admin).await?;
+        if self.managed {
+            // Ours alone: what any login can do for itself in PostgreSQL, and no part of the product does, is closed.
+            sqlx::raw_sql(CLOSED).execute(&mut admin).await?;
+        }
         admin.close().await?;
         Ok(())
     }

@@ -27,7 +27,7 @@ begin
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);
   select k.* into v_kind from approval.approval_kind k where k.kind = p_kind;
   -- A request may ask for more care than its kind demands, never for less.
-  if v_kind.kind is null or p_approval_id is null or coalesce(btrim(p_subject_ref), '') = '' or coalesce(btrim(p_title), '') = ''
+  if v_kind.kind is null or p_approval_id is null or internal.is_blank(p_subject_ref) or internal.is_blank(p_title)
      or jsonb_typeof(p_facts) is distinct from 'object' or not coalesce(array_position(v_ranks, p_risk) >= array_position(v_ranks, v_kind.risk), false)
      or p_expires_at is null or p_expires_at <= internal.micros(internal.now())
      or p_expires_at > internal.micros(internal.now()) + v_kind.max_ttl_seconds * 1000000::bigint then

@@ -8,8 +8,8 @@ language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 declare
   v_most integer := (select (c.value #>> '{}')::integer from config.dot_config c where c.key = 'drift.acknowledge.max_hours');
-  v_why text := case when btrim(coalesce(p_object, '')) = '' or btrim(coalesce(p_found, '')) = '' then 'no_object'
-                     when btrim(coalesce(p_reason, '')) = '' then 'no_reason'
+  v_why text := case when internal.is_blank(p_object) or internal.is_blank(p_found) then 'no_object'
+                     when internal.is_blank(p_reason) then 'no_reason'
                      when p_hours is null or p_hours < 1 or v_most is null or p_hours > v_most then 'hours' end;
   v_row audit.drift_acknowledgement;
 begin

@@ -25,7 +25,7 @@ begin
       when p_to - p_from > make_interval(days => v_days) then 'the window is too wide' end;
   elsif p_trace is not null and p_trace !~ '^[0-9a-f]{32}$' then
     v_why := 'a trace is 32 hexadecimal digits';
-  elsif p_entity_id is not null and (p_entity_kind is null or btrim(p_entity_kind) = '') then
+  elsif p_entity_id is not null and (internal.is_blank(p_entity_kind)) then
     v_why := 'an entity has a kind and an id';
   end if;
   if v_why is not null then

@@ -18,8 +18,9 @@ begin
     format('create or replace trigger zzz_chancery_birth_gate before insert on %s for each row execute function %s()', v_table, v_function),
     format('create or replace trigger aaa_chancery_birth_born after insert on %s for each row execute function %s()', v_table, v_function),
     format('create or replace trigger aaa_chancery_birth_left after delete on %s for each row execute function %s()', v_table, v_function),
-    format('create or replace trigger aaa_chancery_birth_code after update on %s for each row when (old.%I::text collate pg_catalog."C" is distinct from new.%I::text collate pg_catalog."C") execute function %s()',
-           v_table, v_family.code_column, v_family.code_column, v_function),
+    format('create or replace trigger aaa_chancery_birth_code after update on %s for each row when (%s) execute function %s()',
+           v_table, (select string_agg(format('old.%1$I::text collate pg_catalog."C" is distinct from new.%1$I::text collate pg_catalog."C"', c.name), ' or ' order by c.n)
+                       from unnest(birth.code_columns(v_family.code_column)) with ordinality c (name, n)), v_function),
     format('drop trigger if exists chancery_birth_finalize on %s', v_table),
     format('create constraint trigger chancery_birth_finalize after insert on %s deferrable initially deferred for each row execute function %s(%L)',
            v_table, v_function, 'finalize'),

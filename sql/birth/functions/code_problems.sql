@@ -20,7 +20,7 @@ begin
     from (select jsonb_strip_nulls(jsonb_build_object('entity_code', left(a.entity_code, 200), 'why', w.why)) as problem
             from unnest(p_asks) a,
                  lateral (select case
-                   when a.entity_code is null or btrim(a.entity_code) = '' then 'no_code'
+                   when internal.is_blank(a.entity_code) then 'no_code'
                    when octet_length(a.entity_code) > 200 then 'too_long'
                    when a.entity_code !~ p_family.code_rule then 'against_the_rule'
                    when octet_length(a.entity_name) > 1000 or octet_length(a.species_code) > 100 then 'name_too_long'

@@ -7,6 +7,8 @@ as $$
 declare
   v_table record;
   v_code record;
+  v_columns constant text[] := birth.code_columns(p_code_column);
+  v_places smallint[];
   v_facts jsonb;
   -- Only what the server itself casts to text: a cast of the owner's would run with our rights.
   v_types constant oid[] := array['text'::regtype, 'varchar'::regtype, 'bpchar'::regtype, 'uuid'::regtype, 'int2'::regtype, 'int4'::regtype, 'int8'::regtype]::oid[];
@@ -15,8 +17,18 @@ begin
          exists (select from pg_inherits i where i.inhparent = c.oid) and c.relkind = 'r' or exists (
            select from pg_inherits i where i.inhrelid = c.oid) and not c.relispartition as inherits
     into v_table from pg_class c join pg_namespace n on n.oid = c.relnamespace where c.oid = p_relation;
-  select a.attnotnull, a.atttypid into v_code from pg_attribute a
-   where a.attrelid = p_relation and a.attname = p_code_column and a.attnum > 0 and not a.attisdropped;
+  -- The first column of the code that does not fit, and why.
+  select c.name, a.atttypid,
+         case when a.attnum is null then 'no_such_column'
+              when a.atttypid <> all (v_types) then 'type_of_the_code'
+              when p_enforced and not a.attnotnull then 'code_may_be_null'
+              -- Nobody can say beforehand what the table itself will make of it, and an INSERT that names it is refused.
+              when p_enforced and (a.attidentity = 'a' or a.attgenerated <> '') then 'code_is_generated' end as why
+    into v_code
+    from unnest(v_columns) with ordinality c (name, n)
+    left join pg_attribute a on a.attrelid = p_relation and a.attname = c.name and a.attnum > 0 and not a.attisdropped
+   order by 3 nulls last limit 1;
+  v_places := array(select a.attnum from pg_attribute a where a.attrelid = p_relation and a.attname = any (v_columns) and a.attnum > 0 and not a.attisdropped);
   v_facts := case
     when v_table.relkind is null then '{"why": "unknown"}'
     when v_table.relkind not in ('r', 'p') then '{"why": "no_table"}'
@@ -24,9 +36,20 @@ begin
     when v_table.relispartition then '{"why": "a_partition"}'
     when v_table.inherits then '{"why": "inheritance"}'
     when v_table.ours or v_table.nspname in ('pg_catalog', 'information_schema') then '{"why": "not_yours"}'
-    when v_code.atttypid is null then jsonb_build_object('why', 'no_such_column', 'column', p_code_column)
-    when v_code.atttypid <> all (v_types) then jsonb_build_object('why', 'type_of_the_code', 'column', p_code_column, 'type', v_code.atttypid::regtype)
-    when p_enforced and not v_code.attnotnull then jsonb_build_object('why', 'code_may_be_null', 'column', p_code_column)
+    when p_code_column is null or v_columns = '{}' then jsonb_build_object('why', 'no_code_named')
+    when cardinality(v_columns) <> (select count(distinct c) from unnest(v_columns) c) then jsonb_build_object('why', 'named_twice', 'column', p_code_column)
+    when v_code.why is not null then jsonb_strip_nulls(jsonb_build_object(
+      'why', v_code.why, 'column', v_code.name, 'type', case when v_code.why = 'type_of_the_code' then v_code.atttypid::regtype end))
+    -- Two rows with one code would be one object. An index over some of its columns is enough; on a partitioned table, where an index must have
+    -- the columns that part it, one over those besides: within a partition the code is unique then, and a second birth is refused anyway.
+    when p_enforced and not exists (
+      select from pg_index i
+       where i.indrelid = p_relation and i.indisunique and i.indisvalid and i.indpred is null and i.indexprs is null
+         and (select bool_and(k.attnum = any (v_places) or v_table.relkind = 'p' and k.attnum = any (
+                       (select t.partattrs::smallint[] from pg_partitioned_table t where t.partrelid = p_relation)::smallint[]))
+                     and bool_or(k.attnum = any (v_places))
+                from unnest((i.indkey::smallint[])[0:i.indnkeyatts - 1]) k (attnum)))
+      then jsonb_build_object('why', 'code_not_unique', 'column', p_code_column)
     when p_name_column is not null and not exists (
       select from pg_attribute a where a.attrelid = p_relation and a.attname = p_name_column and a.attnum > 0 and not a.attisdropped and a.atttypid = any (v_types))
       then jsonb_build_object('why', 'no_such_column', 'column', p_name_column)

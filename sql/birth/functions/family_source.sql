@@ -16,10 +16,10 @@ begin
   if tg_relid <> %1$s and pg_partition_root(tg_relid) is distinct from %1$s::regclass then
     perform internal.refuse(internal.problem('RB007', jsonb_build_object('collection', %2$L, 'table', tg_table_schema || '.' || tg_table_name)));
   end if;
-  if (case when tg_op = 'DELETE' then pg_typeof(old.%3$I) <> %7$s::regtype else pg_typeof(new.%3$I) <> %7$s::regtype or %8$s end) then
+  if (case when tg_op = 'DELETE' then %9$s else %7$s or %8$s end) then
     perform internal.refuse(internal.problem('RB018', jsonb_build_object(
       'table', tg_table_schema || '.' || tg_table_name, 'why', 'type_of_the_code', 'column', %3$L,
-      'type', case when tg_op = 'DELETE' then pg_typeof(old.%3$I) else pg_typeof(new.%3$I) end)));
+      'type', case when tg_op = 'DELETE' then pg_typeof(old.%10$I) else pg_typeof(new.%10$I) end)));
   end if;
   if tg_when = 'BEFORE' then
     update birth.birth_admission_permit p
@@ -51,14 +51,19 @@ begin
   end if;
   return null;
 end
-$body$, f.relation, f.collection_name, f.code_column, format('(new.%I::text collate pg_catalog."default")', f.code_column),
-                format('(old.%I::text collate pg_catalog."default")', f.code_column),
+$body$, f.relation, f.collection_name, f.code_column, birth.code_text('new', f.code_column), birth.code_text('old', f.code_column),
                 case when f.name_column is null then 'null' else format('(new.%I::text collate pg_catalog."default")', f.name_column) end,
-                coalesce(k.atttypid, 0),
-                case when f.name_column is null then 'false' else format('pg_typeof(new.%I) <> %s::regtype', f.name_column, coalesce(n.atttypid, 0)) end)
+                k.new_differs,
+                case when f.name_column is null then 'false' else format('pg_typeof(new.%I) <> %s::regtype', f.name_column, coalesce(n.atttypid, 0)) end,
+                k.old_differs, k.first)
     from birth.family f
     join pg_class c on c.oid = f.relation
-    left join pg_attribute k on k.attrelid = f.relation and k.attname = f.code_column and not k.attisdropped
+    cross join lateral (
+      select string_agg(format('pg_typeof(new.%I) <> %s::regtype', u.name, coalesce(a.atttypid, 0)), ' or ' order by u.n) as new_differs,
+             string_agg(format('pg_typeof(old.%I) <> %s::regtype', u.name, coalesce(a.atttypid, 0)), ' or ' order by u.n) as old_differs,
+             (array_agg(u.name order by u.n))[1] as first
+        from unnest(birth.code_columns(f.code_column)) with ordinality u (name, n)
+        left join pg_attribute a on a.attrelid = f.relation and a.attname = u.name and not a.attisdropped) k
     left join pg_attribute n on n.attrelid = f.relation and n.attname = f.name_column and not n.attisdropped
    where f.collection_name = p_collection
 $source$;

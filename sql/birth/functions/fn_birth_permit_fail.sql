@@ -17,7 +17,7 @@ begin
   select p.* into v_permit from birth.birth_admission_permit p where p.permit_id = p_permit_id for update;
   if not found or v_permit.started_by <> p_principal then
     perform internal.refuse(internal.problem('RB019', jsonb_build_object('permit_id', p_permit_id, 'principal', p_principal)));
-  elsif coalesce(btrim(p_reason), '') = '' then
+  elsif internal.is_blank(p_reason) then
     perform internal.refuse(internal.problem('RB012', jsonb_build_object('collection', v_permit.collection_name, 'field', 'reason', 'expected', 'why it failed')));
   end if;
   if v_permit.status = 'RESERVED' then

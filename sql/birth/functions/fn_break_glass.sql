@@ -17,7 +17,7 @@ begin
   select f.* into v_family from birth.family f where f.collection_name = p_collection and f.active;
   if not found then
     perform internal.refuse(internal.problem('RB002', jsonb_build_object('collection', p_collection)));
-  elsif coalesce(btrim(p_reason), '') = '' or p_minutes is null or p_minutes not between 1 and v_most or p_approval_id is null then
+  elsif internal.is_blank(p_reason) or p_minutes is null or p_minutes not between 1 and v_most or p_approval_id is null then
     perform internal.refuse(internal.problem('RB017', jsonb_build_object('collection', p_collection, 'minutes', p_minutes, 'most', v_most, 'reason', p_reason)));
   end if;
   if approval.consume(p_approval_id, 'birth_break_glass', p_collection, sha256(convert_to(concat(p_minutes, ':', p_reason), 'UTF8')), 'birth_family', p_collection, p_principal) then

@@ -44,7 +44,11 @@ begin
     perform governance.issue_close('birth_permit_silent_gap', 'birth_watchdog', 'permits', 'healed', 'permits are expired in time', p_principal,
                                    jsonb_build_object('measured', jsonb_build_object('gap_seconds', v_gap)));
   end if;
-  for v_family in select f.collection_name, f.table_name, f.armed, f.active, f.mode, f.heirs from birth.v_family f order by 1 loop
+  perform birth.see_parts(f.collection_name) from birth.family f join pg_partitioned_table t on t.partrelid = f.relation where f.active;
+  -- What was drawn so long ago was used or is a gap: a permit lasts a week at most.
+  delete from birth.drawn_codes d
+   where d.batch_id in (select o.batch_id from birth.drawn_codes o where o.drawn_at < internal.now() - interval '8 days' order by o.drawn_at limit 1000);
+  for v_family in select f.collection_name, f.table_name, f.armed, f.active, f.mode, f.heirs, f.came_with_rows from birth.v_family f order by 1 loop
     if v_family.active and v_family.armed is distinct from true then
       perform governance.require_open(
         'birth_watchdog', 'critical', 'birth_gate_drift', 'integrity', case when v_family.heirs <> '{}' then format('rows pass the gate of %s through tables that inherit from it: %s', v_family.collection_name, array_to_string(v_family.heirs[1:5], ', '))
@@ -53,6 +57,15 @@ begin
     else
       perform governance.issue_close('birth_gate_drift', 'birth_family', v_family.collection_name, 'resolved',
                                      case when v_family.active then 'the gate is in place' else 'the family was released' end, p_principal);
+    end if;
+    if v_family.came_with_rows <> '{}' then
+      perform governance.require_open(
+        'birth_watchdog', 'warning', 'birth_rows_unadmitted', 'integrity',
+        format('partitions came to %s with rows that met no gate: %s', v_family.collection_name, array_to_string(v_family.came_with_rows[1:5], ', ')), null,
+        'birth_family', v_family.collection_name, jsonb_build_object('table', v_family.table_name, 'partitions', v_family.came_with_rows), p_principal);
+    else
+      perform governance.issue_close('birth_rows_unadmitted', 'birth_family', v_family.collection_name, 'resolved',
+                                     case when v_family.active then 'its partitions are accepted as they are' else 'the family was released' end, p_principal);
     end if;
   end loop;
   return jsonb_build_object('expired', (select coalesce(sum(jsonb_array_length(k.value)), 0) from jsonb_each(v_expired) k), 'more', v_seen = v_limit);

@@ -7,7 +7,7 @@ declare
   v_permit record;
   v_why text;
 begin
-  if p_code is null or btrim(p_code) = '' then
+  if internal.is_blank(p_code) then
     return internal.problem('RB003', jsonb_build_object('collection', p_collection, 'entity_code', p_code, 'why', 'no_code'));
   end if;
   select p.permit_id, p.status, p.expires_at into v_permit from birth.birth_admission_permit p

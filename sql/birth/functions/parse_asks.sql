@@ -1,11 +1,14 @@
 -- promise: the requests of a call as rows. What nobody would read is refused, not passed over.
 -- callers: birth.fn_birth_permit_request, birth.fn_birth_rehearse
--- refuses with: RB012
+-- Codes are what a row with them says: 7, and not 007, where the code is a number.
+-- refuses with: RB003 a code that the columns cannot hold, RB012
 create or replace function birth.parse_asks(p_collection text, p_asks jsonb) returns birth.permit_ask[]
 language plpgsql stable
 as $$
 declare
   v_unfit jsonb;
+  v_codes text[];
+  v_normal text[];
   v_most integer := (select (c.value #>> '{}')::int from config.dot_config c where c.key = 'birth.payload.max_bytes');
 begin
   if jsonb_typeof(p_asks) is distinct from 'array' then
@@ -37,8 +40,17 @@ begin
   if v_unfit is not null then
     perform internal.refuse(internal.problem('RB012', v_unfit));
   end if;
+  v_codes := array(select a.ask ->> 'code' from jsonb_array_elements(p_asks) with ordinality a (ask, n) order by a.n);
+  v_normal := birth.normal_codes(p_collection, v_codes);
+  select jsonb_build_object('collection', p_collection, 'entity_code', left(v_codes[c.n], 200), 'why', 'not_of_its_type') into v_unfit
+    from unnest(v_normal) with ordinality c (code, n)
+   where c.code is null and v_codes[c.n] is not null
+   order by c.n limit 1;
+  if v_unfit is not null then
+    perform internal.refuse(internal.problem('RB003', v_unfit));
+  end if;
   return array(
-    select row(internal.uuid_or_null(a.ask ->> 'permit_id'), a.ask ->> 'code', a.ask ->> 'name', a.ask ->> 'species', a.ask ->> 'role',
+    select row(internal.uuid_or_null(a.ask ->> 'permit_id'), v_normal[a.n], a.ask ->> 'name', a.ask ->> 'species', a.ask ->> 'role',
                case when jsonb_typeof(a.ask -> 'payload') = 'object' then sha256(convert_to(internal.canonical_json(a.ask -> 'payload'), 'UTF8')) end,
                decode(a.ask ->> 'signature', 'hex'))::birth.permit_ask
       from jsonb_array_elements(p_asks) with ordinality a (ask, n) order by a.n);

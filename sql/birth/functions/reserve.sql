@@ -32,7 +32,7 @@ begin
   if not found then
     perform internal.refuse(internal.problem('RS018', '{"machine": "birth_permit", "active": []}'));
   end if;
-  if coalesce(octet_length(btrim(p_dot)), 0) not between 1 and 100 then
+  if internal.is_blank(p_dot) or octet_length(p_dot) > 100 then
     perform internal.refuse(internal.problem('RB012', jsonb_build_object('collection', p_collection, 'field', 'dot', 'expected', 'the command that asks, at most 100 bytes')));
   end if;
   v_edge := birth.edge(v_machine, null, 'RESERVED', p_actor_class);

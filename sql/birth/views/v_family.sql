@@ -17,6 +17,10 @@ select f.collection_name, f.relation, (select format('%I.%I', n.nspname, c.relna
                select h.inhrelid from pg_inherits h join pg_class c on c.oid = h.inhrelid where h.inhparent = f.relation and not c.relispartition
                union
                select h.inhrelid from heir join pg_inherits h on h.inhparent = heir.oid)
-             select heir.oid::regclass::text from heir order by 1) as heirs
+             select heir.oid::regclass::text from heir order by 1) as heirs,
+       -- Partitions that came with rows, which met no gate, and that nobody accepted.
+       array(select p.relation::regclass::text from birth.family_part p
+              where p.collection_name = f.collection_name and p.came_with_rows and f.active
+                and p.relation in (select l.relid from pg_partition_tree(f.relation::regclass) l) order by 1) as came_with_rows
   from birth.family f;
 comment on view birth.v_family is 'Tables under admission, how each is enforced, and whether its triggers are in place.';

@@ -9,7 +9,7 @@ declare
 begin
   if v_units < 1 or v_units > p_max_units then
     return jsonb_build_object('reason', 'number_of_units', 'units', v_units, 'max', p_max_units);
-  elsif coalesce(btrim(p_manifest ->> 'profile'), '') = '' then
+  elsif internal.is_blank(p_manifest ->> 'profile') then
     return '{"reason": "profile"}';
   elsif not coalesce(iu.is_in_vocabulary('unit_kind', p_manifest ->> 'unit_kind'), false) then
     return jsonb_build_object('reason', 'unit_kind', 'given', p_manifest -> 'unit_kind');
@@ -37,7 +37,7 @@ begin
              when u.address is null or not starts_with(u.address, p_prefix || '/') or u.address !~ '^[A-Z][A-Z0-9-]{1,31}/[a-z0-9._-]+$' then 'address'
              when u.address_use > 1 then 'address_twice'
              when not coalesce(iu.is_in_vocabulary('section_type', u.section_type), false) then 'section_type'
-             when coalesce(btrim(u.title), '') = '' then 'title'
+             when internal.is_blank(u.title) then 'title'
              when u.parent is not null and coalesce(p.n, u.n) >= u.n then 'parent'
            end as reason
       from neighbour u left join (select distinct on (local_id) local_id, n from unit order by local_id, n) p on p.local_id = u.parent)

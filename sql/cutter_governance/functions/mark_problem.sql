@@ -12,11 +12,11 @@ begin
     return jsonb_build_object('field', 'kind', 'given', p_kind);
   elsif jsonb_typeof(p_payload) is distinct from 'object' then
     return '{"field": "payload"}';
-  elsif coalesce(btrim(p_payload ->> 'idempotency_key'), '') = '' or length(p_payload ->> 'idempotency_key') > 200 then
+  elsif internal.is_blank(p_payload ->> 'idempotency_key') or length(p_payload ->> 'idempotency_key') > 200 then
     return '{"field": "payload.idempotency_key"}';
-  elsif coalesce(btrim(p_payload ->> 'signal_source'), '') = '' then
+  elsif internal.is_blank(p_payload ->> 'signal_source') then
     return '{"field": "payload.signal_source"}';
-  elsif coalesce(btrim(p_payload ->> 'iu_ref'), '') = '' then
+  elsif internal.is_blank(p_payload ->> 'iu_ref') then
     return '{"field": "payload.iu_ref"}';
   elsif (p_kind = 'escalation') <> (p_payload ? 'escalation_of') then
     return '{"field": "payload.escalation_of"}';

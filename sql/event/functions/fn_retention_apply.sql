@@ -13,6 +13,7 @@ declare
   v_dropped jsonb := '[]';
   v_kept jsonb := '[]';
 begin
+  perform internal.sweep_turns();
   perform internal.take_turn('event.fn_ensure_partitions');
   for v_partition in
     select t.table_name, n.nspname as room, c.relname as name, t.key_kind

@@ -3,7 +3,7 @@ create or replace function fsm.request_problems(p_run_kind text, p_evidence json
 language plpgsql stable
 as $$
 begin
-  if p_idempotency_key is null or btrim(p_idempotency_key) = '' or length(p_idempotency_key) > 200 then
+  if internal.is_blank(p_idempotency_key) or length(p_idempotency_key) > 200 then
     return internal.problem('RS013', jsonb_build_object('max_length', 200));
   end if;
   if p_evidence is null or jsonb_typeof(p_evidence) <> 'object' then

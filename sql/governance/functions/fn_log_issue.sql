@@ -19,7 +19,7 @@ begin
   perform identity.require_actor(p_principal, governance.acting_class(
     p_principal, '{system,mow_orchestrator,executor_worker,executor_dot991,verifier_dot992,review_authority}'));
   if p_idempotency_key is not null then
-    if btrim(p_idempotency_key) = '' or octet_length(p_idempotency_key) > 200 then
+    if p_idempotency_key is not null and internal.is_blank(p_idempotency_key) or octet_length(p_idempotency_key) > 200 then
       perform internal.refuse(internal.problem('RS013', jsonb_build_object('max_length', 200)));
     end if;
     v_digest := sha256(convert_to(jsonb_build_array(

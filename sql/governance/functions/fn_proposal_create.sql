@@ -27,7 +27,7 @@ begin
   end if;
   perform internal.take_turn('proposal:' || p_proposal_id);
   v_expected := case
-    when p_proposal_id is null or coalesce(btrim(p_title), '') = '' then 'an id and a title'
+    when p_proposal_id is null or internal.is_blank(p_title) then 'an id and a title'
     when not exists (select from config.dot_config c where c.key = 'vocab.proposal_kind.' || p_kind) then 'a kind of the vocabulary'
     when p_proposer_class is null or p_proposer_class !~ '^[a-z][a-z0-9_]{0,62}$' then 'a class of proposers, as a word'
     when jsonb_typeof(p_action) is distinct from 'object' or octet_length(p_action::text) > 65536 then 'an action: an object of at most 65536 bytes'

@@ -13,7 +13,7 @@ begin
   perform fsm.require_fresh_reads();
   perform identity.require_permission(p_principal, 'summary.write');
   perform identity.require_actor(p_principal, governance.acting_class(p_principal, '{system,executor_worker}'));
-  if coalesce(btrim(p_idempotency_key), '') = '' or octet_length(p_idempotency_key) > 200 then
+  if internal.is_blank(p_idempotency_key) or octet_length(p_idempotency_key) > 200 then
     perform internal.refuse(internal.problem('RS013', jsonb_build_object('max_length', 200)));
   end if;
   v_report := governance.put_summary(p_put, p_principal, p_idempotency_key);

@@ -13,16 +13,16 @@ declare
 begin
   select f.field, f.expected into v_field, v_expected
     from (values
-      (1, 'source', 'a name of at most 200 bytes', btrim(p_source) <> '' and octet_length(p_source) <= 200),
+      (1, 'source', 'a name of at most 200 bytes', not internal.is_blank(p_source) and octet_length(p_source) <= 200),
       (2, 'severity', 'critical, warning or info', governance.severity(p_severity) is not null),
       (3, 'issue_type', 'a word in lower case', p_issue_type ~ '^[a-z][a-z0-9_]{0,62}$'),
       (4, 'issue_class', 'a class of findings', p_issue_class in (
          'dlq', 'silent_worker', 'overdue_step', 'schema_violation', 'event_lag', 'integrity', 'failed_cut', 'orphan_workflow', 'operation')),
-      (5, 'title', 'a line of at most 500 bytes', btrim(p_title) <> '' and octet_length(p_title) <= 500 and p_title !~ E'[\n\r]'),
+      (5, 'title', 'a line of at most 500 bytes', not internal.is_blank(p_title) and octet_length(p_title) <= 500 and p_title !~ E'[\n\r]'),
       (6, 'description', 'at most 4000 bytes', p_description is null or octet_length(p_description) <= 4000),
       (7, 'entity', 'type and code, or neither', (p_entity_type is null) = (p_entity_code is null)
-         and (p_entity_code is null or (btrim(p_entity_type) <> '' and octet_length(p_entity_type) <= 100
-                                        and btrim(p_entity_code) <> '' and octet_length(p_entity_code) <= 500))),
+         and (p_entity_code is null or (not internal.is_blank(p_entity_type) and octet_length(p_entity_type) <= 100
+                                        and not internal.is_blank(p_entity_code) and octet_length(p_entity_code) <= 500))),
       (8, 'evidence', format('an object of at most %s bytes', v_max_bytes),
          jsonb_typeof(p_evidence) = 'object' and octet_length(p_evidence::text) <= v_max_bytes)
     ) f (n, field, expected, fits)

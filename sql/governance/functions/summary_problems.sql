@@ -22,18 +22,18 @@ begin
          select from jsonb_object_keys(case when jsonb_typeof(p_put) = 'object' then p_put else '{}' end) k
           where k <> all ('{category,subject,state,text_en,text_vi,facts,source_event_count,source_event_total,source_event_refs,time_window,generated_by,confidence,trace_id,resolved_by}'))),
       (2, 'category', 'one of the eight, or executors', p_put ->> 'category' = any (governance.categories() || 'executors'::text)),
-      (3, 'subject', '* or the name of one item, at most 500 bytes', jsonb_typeof(p_put -> 'subject') = 'string' and btrim(p_put ->> 'subject') <> ''
+      (3, 'subject', '* or the name of one item, at most 500 bytes', jsonb_typeof(p_put -> 'subject') = 'string' and not internal.is_blank(p_put ->> 'subject')
          and octet_length(p_put ->> 'subject') <= 500),
       (4, 'state', 'green, yellow or red', p_put ->> 'state' in ('green', 'yellow', 'red')),
-      (5, 'text_en', 'a line of at most 500 bytes', jsonb_typeof(p_put -> 'text_en') = 'string' and btrim(p_put ->> 'text_en') <> '' and octet_length(p_put ->> 'text_en') <= 500
+      (5, 'text_en', 'a line of at most 500 bytes', jsonb_typeof(p_put -> 'text_en') = 'string' and not internal.is_blank(p_put ->> 'text_en') and octet_length(p_put ->> 'text_en') <= 500
          and p_put ->> 'text_en' !~ E'[\n\r]'),
-      (6, 'text_vi', 'a line of at most 500 bytes', jsonb_typeof(p_put -> 'text_vi') = 'string' and btrim(p_put ->> 'text_vi') <> '' and octet_length(p_put ->> 'text_vi') <= 500
+      (6, 'text_vi', 'a line of at most 500 bytes', jsonb_typeof(p_put -> 'text_vi') = 'string' and not internal.is_blank(p_put ->> 'text_vi') and octet_length(p_put ->> 'text_vi') <= 500
          and p_put ->> 'text_vi' !~ E'[\n\r]'),
       (7, 'facts', 'an object of at most 8192 bytes without contents or secrets', not p_put ? 'facts' or (jsonb_typeof(p_put -> 'facts') = 'object'
          and octet_length((p_put -> 'facts')::text) <= 8192 and event.denied_keys(p_put -> 'facts') is null)),
       (8, 'generated_by', 'summarizer_kind (sql_fn, ai_agent or deterministic_rule), summarizer_ref and summarizer_version', coalesce(
-         v_kind in ('sql_fn', 'ai_agent', 'deterministic_rule') and btrim(v_by ->> 'summarizer_ref') <> '' and octet_length(v_by ->> 'summarizer_ref') <= 200
-         and btrim(v_by ->> 'summarizer_version') <> '' and octet_length(v_by ->> 'summarizer_version') <= 100, false)),
+         v_kind in ('sql_fn', 'ai_agent', 'deterministic_rule') and not internal.is_blank(v_by ->> 'summarizer_ref') and octet_length(v_by ->> 'summarizer_ref') <= 200
+         and not internal.is_blank(v_by ->> 'summarizer_version') and octet_length(v_by ->> 'summarizer_version') <= 100, false)),
       (9, 'summarizer_kind', 'ai_agent, where an agent says it', p_principal_kind = 'service' or v_kind = 'ai_agent'),
       (10, 'time_window', 'start_at and end_at, in this order and not in the future', coalesce(v_start <= v_end and v_end <= internal.now() + interval '1 minute', false)),
       (11, 'confidence', 'a number from 0 to 1, or null', coalesce(jsonb_typeof(p_put -> 'confidence'), 'null') = 'null'

@@ -5,7 +5,7 @@ create or replace function identity.fn_key_revoke(p_key_id uuid, p_reason text, 
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if coalesce(btrim(p_reason), '') = '' then
+  if internal.is_blank(p_reason) then
     perform internal.refuse(internal.problem('RI013', jsonb_build_object('key_id', p_key_id)));
   end if;
   if not exists (select from identity.signing_key k where k.key_id = p_key_id) then

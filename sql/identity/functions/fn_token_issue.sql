@@ -36,7 +36,7 @@ begin
      where s = any (v_wrong) or not coalesce(v_by.own and s = any (v_by.scopes), false);
     v_latest := v_by.expires_at;
   end if;
-  if v_wrong is not null or coalesce(cardinality(p_scopes), 0) = 0 or coalesce(btrim(p_label), '') = '' or octet_length(p_label) > 200
+  if v_wrong is not null or coalesce(cardinality(p_scopes), 0) = 0 or internal.is_blank(p_label) or octet_length(p_label) > 200
      or p_seconds is null or p_seconds not between 60 and v_longest * 86400::bigint or octet_length(p_token_sha256) is distinct from 32
      or v_now + make_interval(secs => p_seconds) > v_latest
      or (session_user <> 'chancery_migrator' and p_acted_by is distinct from p_principal) then

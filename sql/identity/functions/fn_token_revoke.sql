@@ -7,7 +7,7 @@ as $$
 declare
   v_principal text;
 begin
-  if coalesce(btrim(p_reason), '') = '' then
+  if internal.is_blank(p_reason) then
     perform internal.refuse(internal.problem('RI013', jsonb_build_object('token_id', p_token_id)));
   end if;
   select t.principal into v_principal from identity.api_token t where t.token_id = p_token_id for update;

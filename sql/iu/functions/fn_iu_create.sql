@@ -28,7 +28,7 @@ declare
 begin
   perform iu.require_writer(p_actor);
   -- What the unit's gate cannot see: it asks for everything else.
-  if coalesce(p_body, '') = '' or v_unit_kind is null or v_section_type is null or v_publication_type is null or coalesce(btrim(p_title), '') = '' then
+  if coalesce(p_body, '') = '' or v_unit_kind is null or v_section_type is null or v_publication_type is null or internal.is_blank(p_title) then
     perform internal.refuse(internal.problem('RI024', coalesce(
       iu.unit_problem(p_canonical_address, p_title, v_owner, v_unit_kind, v_section_type, v_publication_type, p_parent_ref),
       jsonb_build_object('field', 'body', 'address', p_canonical_address))));

@@ -9,7 +9,7 @@ declare
   v_draft iu.unit_edit_draft;
 begin
   perform iu.require_writer(p_actor);
-  if coalesce(p_body, '') = '' or coalesce(btrim(p_title), '') = '' then
+  if coalesce(p_body, '') = '' or internal.is_blank(p_title) then
     perform internal.refuse(internal.problem('RI022', jsonb_build_object('reason', 'empty', 'address', p_canonical_address)));
   end if;
   if p_draft_id is null then

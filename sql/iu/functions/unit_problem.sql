@@ -10,8 +10,8 @@ declare
 begin
   v_field := case
     when p_canonical_address is null or p_canonical_address !~ '^[A-Z][A-Z0-9-]{1,31}/[a-z0-9._-]+$' then 'canonical_address'
-    when coalesce(btrim(p_title), '') = '' then 'title'
-    when coalesce(btrim(p_owner_ref), '') = '' then 'owner_ref'
+    when internal.is_blank(p_title) then 'title'
+    when internal.is_blank(p_owner_ref) then 'owner_ref'
     when p_unit_kind is null then 'unit_kind'
     when p_section_type is null then 'section_type'
     when p_publication_type is null then 'publication_type'

@@ -18,7 +18,7 @@ begin
   perform fsm.require_fresh_reads();
   perform internal.take_turn('kb.path:' || p_path);
   select r.* into v_revision from kb.revision r where r.path = p_path and r.revision = p_revision;
-  if not found or coalesce(btrim(p_meaning), '') = '' then
+  if not found or internal.is_blank(p_meaning) then
     perform internal.refuse(internal.problem('RA022', jsonb_build_object('path', p_path, 'revision', p_revision, 'meaning', p_meaning)));
   end if;
   select s.signature_id into v_existing from kb.revision_signature s

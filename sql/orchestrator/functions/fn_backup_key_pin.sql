@@ -9,7 +9,7 @@ declare
   v_head orchestrator.backup_key;
 begin
   if p_fingerprint is null or p_fingerprint !~ '^[0-9A-F]{40}$' or p_public_key is null or p_public_key not like '-----BEGIN PGP PUBLIC KEY BLOCK-----%'
-     or coalesce(btrim(p_pinned_by), '') = '' then
+     or internal.is_blank(p_pinned_by) then
     perform internal.refuse(internal.problem('RO011', jsonb_build_object('fingerprint', p_fingerprint)));
   end if;
   perform internal.take_turn('orchestrator.backup_key');

@@ -21,7 +21,7 @@ begin
   perform fsm.require_fresh_reads();
   perform identity.require_actor(p_principal, p_actor_class);
   if p_batch_id is null or coalesce(cardinality(p_job_ids), 0) = 0 or cardinality(p_job_ids) > v_most or cardinality(v_jobs) <> cardinality(p_job_ids)
-     or coalesce(btrim(p_reason), '') = '' or p_stagger_ms is null or p_stagger_ms not between 0 and 3600000
+     or internal.is_blank(p_reason) or p_stagger_ms is null or p_stagger_ms not between 0 and 3600000
      or (p_signatures is not null and cardinality(p_signatures) <> cardinality(p_job_ids)) then
     perform internal.refuse(internal.problem('RE016', jsonb_build_object(
       'batch_id', p_batch_id, 'jobs', cardinality(p_job_ids), 'distinct_jobs', cardinality(v_jobs), 'most', v_most, 'stagger_ms', p_stagger_ms, 'reason', p_reason)));

@@ -7,7 +7,7 @@ create or replace function queue.fn_executor_class_put(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_executor_class is null or p_executor_class !~ '^[a-z][a-z0-9_]*$' or coalesce(btrim(p_description), '') = '' or p_active is null
+  if p_executor_class is null or p_executor_class !~ '^[a-z][a-z0-9_]*$' or internal.is_blank(p_description) or p_active is null
      or not coalesce(p_lease_seconds between 1 and 86400 and p_max_payload_bytes between 2 and 1048576, false)
      or not exists (select from queue.retry_policy_registry r where r.policy = p_policy) then
     perform internal.refuse(internal.problem('RE014', jsonb_build_object(

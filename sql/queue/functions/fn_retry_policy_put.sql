@@ -7,7 +7,7 @@ create or replace function queue.fn_retry_policy_put(
 language plpgsql security definer set search_path = pg_catalog, pg_temp
 as $$
 begin
-  if p_policy is null or p_policy !~ '^[a-z][a-z0-9_]*$' or coalesce(btrim(p_description), '') = ''
+  if p_policy is null or p_policy !~ '^[a-z][a-z0-9_]*$' or internal.is_blank(p_description)
      or not coalesce(p_max_attempts between 1 and 1000 and p_base_delay_ms >= 0 and p_max_delay_ms >= p_base_delay_ms and p_max_delay_ms <= 2592000000
                      and p_factor between 1 and 100 and p_jitter between 0 and 1, false) then
     perform internal.refuse(internal.problem('RE013', jsonb_build_object(

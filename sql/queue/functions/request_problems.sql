@@ -14,8 +14,8 @@ begin
     return queue.class_unknown(v_unknown);
   end if;
   select jsonb_agg(jsonb_build_object('job', j.no, 'member', j.member)) into v_malformed
-    from (select q.no, case when coalesce(btrim(q.kind), '') = '' or octet_length(q.kind) > 200 then 'kind'
-                            when coalesce(btrim(q.key), '') = '' or octet_length(q.key) > 200 then 'key'
+    from (select q.no, case when internal.is_blank(q.kind) or octet_length(q.kind) > 200 then 'kind'
+                            when internal.is_blank(q.key) or octet_length(q.key) > 200 then 'key'
                             when q.priority < 0 then 'priority'
                             when q.delay_ms < 0 or q.delay_ms > 315360000000 or (q.delay_ms is not null and q.run_at is not null) then 'delay_ms'
                             when not isfinite(q.run_at) then 'run_at'

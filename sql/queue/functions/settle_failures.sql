@@ -16,12 +16,12 @@ begin
     update queue.job_queue q
        set state = case when g.outcome = 'failed_for_good' or q.attempts >= q.max_attempts then 'failed' else 'retry_waiting' end,
            scheduled_at = case when g.outcome = 'failed_for_good' or q.attempts >= q.max_attempts then 'infinity' else p_now + queue.backoff(p, q.attempts) end,
-           failures = queue.with_failure(q.failures, q.attempts, q.lease_owner, g.outcome, coalesce(nullif(btrim(g.detail ->> 'reason'), ''), 'no reason given'), p_now, v_kept),
+           failures = queue.with_failure(q.failures, q.attempts, q.lease_owner, g.outcome, case when internal.is_blank(g.detail ->> 'reason') then 'no reason given' else btrim(g.detail ->> 'reason') end, p_now, v_kept),
            lease_owner = null, lease_until = null, last_transition_at = p_now
       from given g, queue.executor_class_registry c, queue.retry_policy_registry p
      where q.job_id = g.job_id and q.lease_no = g.lease_no and q.lease_owner = p_owner
        and c.executor_class = q.executor_class and p.policy = c.policy
-    returning q.job_id, q.state, g.outcome, coalesce(nullif(btrim(g.detail ->> 'reason'), ''), 'no reason given') as reason
+    returning q.job_id, q.state, g.outcome, case when internal.is_blank(g.detail ->> 'reason') then 'no reason given' else btrim(g.detail ->> 'reason') end as reason
   loop
     v_taken := v_taken || v_job.job_id;
     if v_job.state = 'failed' then

@@ -11,7 +11,7 @@ begin
   select f.field, f.expected into v_field, v_expected
     from (values
       (1, 'worker_class', 'a word in lower case', p_worker_class ~ '^[a-z][a-z0-9_]{0,62}$'),
-      (2, 'worker', 'a name of at most 200 bytes', btrim(p_worker) <> '' and octet_length(p_worker) <= 200),
+      (2, 'worker', 'a name of at most 200 bytes', not internal.is_blank(p_worker) and octet_length(p_worker) <= 200),
       (3, 'executor_kind', 'a kind of executor', p_executor_kind in
          ('DOT', 'Agent', 'Hermes', 'Codex', 'PG_worker', 'external_worker', 'future_Kestra_adapter')),
       (4, 'metadata', format('an object of at most %s bytes', v_max_bytes),

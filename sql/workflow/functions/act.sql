@@ -40,6 +40,12 @@ begin
       case when p_work.mandatory then (p_to = 'completed')::int - (v_was_state = 'completed')::int else 0 end);
     if p_to in ('completed', 'cancelled') or p_trigger_ref = 'branch_not_taken' then
       insert into workflow.agenda (workflow_run_id, cause, run_id) values (p_work.workflow_run_id, 'decided', p_work.run_id);
+      -- A sub-workflow may have ended with what its step's postcondition could not yet be asked of.
+      insert into workflow.agenda (workflow_run_id, cause, run_id)
+      select s.workflow_run_id, 'bridge', s.step_run_id
+        from workflow.step_run s join workflow.workflow_run r on r.parent_step_run_id = s.step_run_id
+       where s.workflow_run_id = p_work.workflow_run_id and s.executor_class_ref = 'sub_workflow' and s.state_code in ('waiting', 'failed')
+         and s.step_run_id <> p_work.run_id and r.state_code = 'completed';
     elsif p_work.executor_class_ref = 'sub_workflow' and p_to = 'in_progress' and p_trigger_ref <> 'sub_workflow_rollup' then
       -- Somebody freed or reopened it: where its sub-workflow stands by now counts again.
       perform workflow.tell_parent(p_work.run_id);

@@ -13,8 +13,8 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
-  if coalesce(btrim(p_label), '') = '' or length(p_label) > 200 or jsonb_typeof(p_facts) is distinct from 'object' or octet_length(p_facts::text) > 16384
-     or coalesce(btrim(p_idempotency_key), '') = '' or length(p_idempotency_key) > 200 then
+  if internal.is_blank(p_label) or length(p_label) > 200 or jsonb_typeof(p_facts) is distinct from 'object' or octet_length(p_facts::text) > 16384
+     or internal.is_blank(p_idempotency_key) or length(p_idempotency_key) > 200 then
     perform internal.refuse(internal.problem('RW027', jsonb_build_object('run_id', p_run_id,
       'expected', 'a label of at most 200 letters, facts as an object of at most 16384 bytes, and a key')));
   end if;

@@ -13,7 +13,7 @@ declare
 begin
   perform identity.require_actor(p_principal, p_actor_class);
   v_work := workflow.take(p_run_kind, p_run_id);
-  if coalesce(btrim(p_body), '') = '' or octet_length(p_body) > 16384 or coalesce(btrim(p_idempotency_key), '') = '' or length(p_idempotency_key) > 200 then
+  if internal.is_blank(p_body) or octet_length(p_body) > 16384 or internal.is_blank(p_idempotency_key) or length(p_idempotency_key) > 200 then
     perform internal.refuse(internal.problem('RW027', jsonb_build_object('run_id', p_run_id, 'expected', 'a text of at most 16384 bytes, and a key')));
   end if;
   select c.* into v_known from workflow.task_comments c where c.run_id = p_run_id and c.idempotency_key = p_idempotency_key;

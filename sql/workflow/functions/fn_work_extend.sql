@@ -24,7 +24,7 @@ begin
     return jsonb_build_object('run_id', p_run_id, 'deadline', v_work.deadline, 'state', v_work.state_code, 'replayed', true);
   end if;
   perform workflow.require_live_run(v_work);
-  if p_deadline is null or p_deadline <= internal.now() or p_deadline <= v_work.deadline or coalesce(btrim(p_reason), '') = ''
+  if p_deadline is null or p_deadline <= internal.now() or p_deadline <= v_work.deadline or internal.is_blank(p_reason)
      or v_work.state_code in ('completed', 'cancelled', 'cannot_complete') then
     perform internal.refuse(internal.problem('RW016', jsonb_build_object(
       'run_id', p_run_id, 'state', v_work.state_code, 'deadline', v_work.deadline, 'asked', p_deadline, 'reason', p_reason)));

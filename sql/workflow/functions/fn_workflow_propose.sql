@@ -48,7 +48,7 @@ begin
   v_text := internal.canonical_json(p_definition);
   select c.* into v_change from workflow.workflow_change_requests c where c.change_request_id = p_change_request_id;
   if not found then
-    if p_change_request_id is null or coalesce(btrim(p_title), '') = '' or p_evidence ->> 'definition_sha256' is distinct from encode(sha256(convert_to(v_text, 'UTF8')), 'hex') then
+    if p_change_request_id is null or internal.is_blank(p_title) or p_evidence ->> 'definition_sha256' is distinct from encode(sha256(convert_to(v_text, 'UTF8')), 'hex') then
       perform internal.refuse(internal.problem('RW026', jsonb_build_object('change_request_id', p_change_request_id, 'title', p_title,
         'expected', 'an id, a title, and the digest of the definition in the evidence')));
     end if;

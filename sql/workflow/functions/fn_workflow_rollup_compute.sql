@@ -1,5 +1,6 @@
 -- promise: the roll-up of a run, computed from all its steps: colour, counts, the decisive step, and the steps that were considered. What
---          is stored on the run is kept step by step and says the same.
+--          is stored on the run is kept step by step and says the same. Where the policy declares weights, it has a weight as well: the mean
+--          over the mandatory steps that are not skipped. The colour does not depend on it.
 -- callers: chancery_app, auditor_ro
 -- refuses with: RW001, RW023
 create or replace function workflow.fn_workflow_rollup_compute(p_workflow_run_id uuid) returns jsonb
@@ -27,7 +28,7 @@ begin
       from workflow.step_run s join fsm.state_def d using (state_machine_id, state_code)
      where s.workflow_run_id = p_workflow_run_id)
   select count(*) filter (where class = 'red')::int as red, count(*) filter (where class = 'yellow')::int as yellow,
-         count(*) filter (where class = 'green')::int as green, count(*) filter (where skipped)::int as skipped,
+         count(*) filter (where class = 'green')::int as green, count(*) filter (where class = 'gray')::int as gray, count(*) filter (where skipped)::int as skipped,
          count(*) filter (where not mandatory and not skipped)::int as optional,
          coalesce(jsonb_agg(step_run_id order by step_no) filter (where class in ('red', 'yellow', 'green')), '[]') as basis,
          coalesce(jsonb_agg(step_run_id order by step_no) filter (where on_critical_path), '[]') as critical,
@@ -38,6 +39,10 @@ begin
     'rollup_state_code', workflow.colour(v_found.red, v_found.yellow, v_found.green), 'basis_step_run_ids', v_found.basis,
     'red_count', v_found.red, 'yellow_count', v_found.yellow, 'green_count', v_found.green, 'skipped_count', v_found.skipped,
     'optional_excluded_count', v_found.optional, 'decisive_step_run_id', v_found.decisive, 'decisive_state_code', v_found.decisive_state,
+    'weight', case when v_policy -> 'weights' <> 'null' then round((
+        v_found.red * (v_policy #>> '{weights,red}')::numeric + v_found.yellow * (v_policy #>> '{weights,yellow}')::numeric
+        + v_found.green * (v_policy #>> '{weights,green}')::numeric + v_found.gray * (v_policy #>> '{weights,gray}')::numeric)
+      / nullif(v_found.red + v_found.yellow + v_found.green + v_found.gray, 0), 4) end,
     'critical_path', v_found.critical, 'frozen_at', v_run.frozen_at, 'frozen_rollup_state_code', case when v_run.frozen_at is not null then v_run.rollup_state_code end,
     'computed_at', internal.now());
 end

@@ -53,9 +53,13 @@ The file has a code a line, or a JSON object a line (code, name, species, role, 
 rows are then inserted by whoever may, in any number of statements, before the permits run out. The same file again finds the same \
 permits.
 
+With --count the codes are the next ids of the sequence that the code column takes its default from. They are drawn for these permits, so \
+nobody else gets them, and the INSERT names them; an id that is not used is a gap. The batch that is said makes the call repeatable.
+
 Example:
   $ chancery birth batch --collection shop.film --file codes.txt --as alice
-  $ chancery birth batch --collection shop.film --file - --as alice < films.ndjson";
+  $ chancery birth batch --collection shop.film --file - --as alice < films.ndjson
+  $ chancery birth batch --collection shop.ticket --count 20 --as alice";
 
 #[derive(Debug, Args)]
 pub(crate) struct Batch {
@@ -63,8 +67,14 @@ pub(crate) struct Batch {
     #[arg(long, value_name = "NAME")]
     collection: String,
     /// The manifest, or - for stdin
-    #[arg(long, value_name = "CODES")]
-    file: String,
+    #[arg(long, value_name = "CODES", required_unless_present = "count", conflicts_with = "count")]
+    file: Option<String>,
+    /// So many permits for the next ids of the table, whatever they are; the answer names them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(i32).range(1..))]
+    count: Option<i32>,
+    /// The batch to repeat, with --count: the same batch finds the permits it got before
+    #[arg(long, value_name = "UUID", requires = "count")]
+    batch: Option<Uuid>,
     /// The actor class to act in
     #[arg(long, value_name = "CLASS")]
     class: Option<String>,
@@ -73,50 +83,59 @@ pub(crate) struct Batch {
 impl Batch {
     fn objects(&self) -> Result<Vec<Object>, Failure> {
         let mut text = String::new();
-        let read = match self.file.as_str() {
+        let name = self.file.as_deref().unwrap_or("-");
+        let read = match name {
             "-" => std::io::stdin().read_to_string(&mut text),
             file => std::fs::read_to_string(file).map(|whole| {
                 text = whole;
                 text.len()
             }),
         };
-        read.map_err(|error| Failure::Usage(format!("{}: {error}", self.file)))?;
+        read.map_err(|error| Failure::Usage(format!("{name}: {error}")))?;
         let lines = text.lines().zip(1_usize..).filter(|(line, _)| !line.trim().is_empty());
         let objects: Vec<Object> =
-            lines.map(|(line, number)| self.line(line.trim(), number)).collect::<Result<_, _>>()?;
+            lines.map(|(line, n)| self.line(name, line.trim(), n)).collect::<Result<_, _>>()?;
         if objects.is_empty() {
-            return Err(Failure::Usage(format!("{} has no codes", self.file)));
+            return Err(Failure::Usage(format!("{name} has no codes")));
         }
         Ok(objects)
     }
 
-    fn line(&self, line: &str, number: usize) -> Result<Object, Failure> {
+    fn line(&self, name: &str, line: &str, number: usize) -> Result<Object, Failure> {
         let collection = self.collection.clone();
         if !line.starts_with('{') {
             return Ok(Object { collection, code: line.to_owned(), ..Object::default() });
         }
         let ask: Ask =
             strict_json::from_str(line).and_then(serde_json::from_value).map_err(|error| {
-                Failure::Usage(format!("{}: line {number} is not a request: {error}", self.file))
+                Failure::Usage(format!("{name}: line {number} is not a request: {error}"))
             })?;
         if ask.permit_id.is_some() || ask.signature.is_some() {
             return Err(Failure::Usage(format!(
-                "{}: line {number}: permit_id and signature are made here",
-                self.file
+                "{name}: line {number}: permit_id and signature are made here"
             )));
         }
-        let Ask { code, name, species, role, payload, .. } = ask;
-        Ok(Object { collection, code, name, species, role, payload })
+        let Ask { code, name: called, species, role, payload, .. } = ask;
+        Ok(Object { collection, code, name: called, species, role, payload })
     }
 }
 
 pub(super) async fn batch(context: &mut Context, args: &Batch) -> Result<Outcome, Failure> {
-    let objects = args.objects()?;
+    let objects = if args.count.is_some() { Vec::new() } else { args.objects()? };
     let Requester { store, actor, class, .. } =
         Requester::open(context, args.class.as_deref()).await?;
     let family = admission::family(&store, &args.collection).await?;
-    let reserved =
-        admission::batch(&store, &actor, &class, &family, &objects, Uuid::now_v7()).await?;
+    let batch_id = args.batch.unwrap_or_else(Uuid::now_v7);
+    let reserved = match args.count {
+        Some(count) => {
+            if args.batch.is_none() && !context.out.is_json() {
+                // Said before it is done: whoever gets no answer can repeat it.
+                context.out.note(&format!("batch {batch_id}"));
+            }
+            admission::batch_of(&store, &actor, &class, &family, count, batch_id).await?
+        }
+        None => admission::batch(&store, &actor, &class, &family, &objects, batch_id).await?,
+    };
     context.out.answer(&reserved, || {
         table(
             &["permit", "code", "status", "expires"],
@@ -131,7 +150,7 @@ pub(super) async fn batch(context: &mut Context, args: &Batch) -> Result<Outcome
         )
     })?;
     if !context.out.is_json() {
-        let there = objects.len() as i64 - reserved.reserved;
+        let there = reserved.permits.len() as i64 - reserved.reserved;
         let before = if there > 0 { format!(", {there} there before") } else { String::new() };
         context.out.note(&format!("{} reserved{before}", reserved.reserved));
     }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use uuid::Uuid;
 
-use super::{COMMAND, Object, checked, refusal_of};
+use super::{COMMAND, Object, checked, normal, refusal_of};
 use crate::Error;
 use crate::loops::SERVICE;
 use crate::run::Actor;
@@ -147,8 +147,10 @@ pub async fn admit(
     approval_id: Option<Uuid>,
     mut tell: impl FnMut(&Step),
 ) -> Result<End, Error> {
+    let objects = normal(store, family, std::slice::from_ref(object)).await?;
     let mut admission =
-        Admission::open(store, writer, actor, actor_class, family, object, approval_id).await?;
+        Admission::open(store, writer, actor, actor_class, family, &objects[0], approval_id)
+            .await?;
     loop {
         match admission.advance().await? {
             Advance::On(step) => step.iter().for_each(&mut tell),

@@ -144,6 +144,42 @@ pub async fn requesting_class(store: &Store, principal: &str) -> Result<Option<S
     Ok(held.and_then(|held| fitting.find(|class| held.contains(class))))
 }
 
+/// The objects with their codes as rows of the family say them, so that a signature is under what the row will have.
+///
+/// # Errors
+/// When there is no answer.
+pub async fn normal(
+    store: &Store,
+    family: &Family,
+    objects: &[Object],
+) -> Result<Vec<Object>, Error> {
+    let given: Vec<&str> = objects.iter().map(|object| object.code.as_str()).collect();
+    let codes = store.fn_codes_normal(&family.collection_name, &given).await?;
+    let with = |(object, code): (&Object, String)| Object { code, ..object.clone() };
+    Ok(objects.iter().zip(codes).map(with).collect())
+}
+
+/// Asks for so many permits for the next ids of the family, whatever they are. The same batch finds the permits it got before.
+///
+/// # Errors
+/// The database's refusal: RB021 where the codes come from no sequence.
+pub async fn batch_of(
+    store: &Store,
+    actor: &Actor,
+    actor_class: &str,
+    family: &Family,
+    count: i32,
+    batch_id: Uuid,
+) -> Result<Reserved, Error> {
+    let collection = &family.collection_name;
+    let codes = store
+        .fn_codes_draw(collection, count, batch_id, &actor.principal, actor_class)
+        .await?;
+    let object = |code| Object { collection: collection.clone(), code, ..Object::default() };
+    let objects: Vec<Object> = codes.into_iter().map(object).collect();
+    batch(store, actor, actor_class, family, &objects, batch_id).await
+}
+
 /// Asks for permits for a manifest, all or none. The same manifest finds the permits it got before.
 ///
 /// # Errors
@@ -156,6 +192,7 @@ pub async fn batch(
     objects: &[Object],
     batch_id: Uuid,
 ) -> Result<Reserved, Error> {
+    let objects = normal(store, family, objects).await?;
     let (ids, statements): (Vec<Uuid>, Vec<Statement>) =
         objects.iter().map(|it| it.reservation(family, actor, actor_class)).unzip();
     let signatures = actor.sign_statements(statements)?;

@@ -6,7 +6,7 @@ use chancery_store::birth::{Family, InsertError, PreBirth, PreBirthCheck, Reject
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::{Object, checked, refusal_of};
+use super::{Object, checked, normal, refusal_of};
 use crate::Error;
 use crate::cutter::refused;
 use crate::run::Actor;
@@ -58,6 +58,8 @@ pub async fn rehearse(
     object: &Object,
     approval_given: bool,
 ) -> Result<Rehearsed, Error> {
+    let objects = normal(store, family, std::slice::from_ref(object)).await?;
+    let object = &objects[0];
     let hash = object.request_hash(family);
     let collection = &family.collection_name;
     let mut checks = checked(store, family, object, &hash).await?;

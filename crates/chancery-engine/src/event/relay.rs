@@ -133,7 +133,12 @@ impl From<chancery_store::Error> for Fall {
             E::Away(_) | E::Conflict(_) => {
                 Self::Passing(Trouble::new(TroubleKind::Database, error))
             }
-            E::Refused(_) | E::Schema(_) | E::Denied(_) | E::Bug { .. } | E::Managed(_) => {
+            E::Refused(_)
+            | E::Schema(_)
+            | E::Denied(_)
+            | E::Locks(_)
+            | E::Bug { .. }
+            | E::Managed(_) => {
                 Self::Fatal(error.into())
             }
         }
@@ -190,6 +195,8 @@ pub struct Relay {
     store: Store,
     options: Options,
     lead: Option<Lead>,
+    /// Under which this process leads, also after it lost its connection.
+    holder: String,
     status: Status,
 }
 
@@ -225,7 +232,8 @@ impl Relay {
             attempts: 0,
             trouble: None,
         };
-        Ok(Self { store, options, lead: None, status })
+        let holder = format!("relay-{}", uuid::Uuid::now_v7());
+        Ok(Self { store, options, lead: None, holder, status })
     }
 
     /// Runs until `shutdown` turns true, or once. Whatever can pass is waited for; `told` hears how it goes.
@@ -381,7 +389,8 @@ impl Relay {
     ) -> Result<(), Fall> {
         self.register().await?;
         while !self.leads().await {
-            self.lead = self.store.consumer_lead(&self.options.consumer).await?;
+            let Options { consumer, principal, .. } = &self.options;
+            self.lead = self.store.consumer_lead(consumer, &self.holder, principal).await?;
             if self.lead.is_some() {
                 break;
             }

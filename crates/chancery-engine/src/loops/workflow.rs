@@ -109,7 +109,8 @@ fn fault(error: Error) -> Result<Option<String>, Error> {
         Error::Bug { ref sqlstate, .. } if sqlstate == "57014" => {
             Ok(Some("a condition runs too long, or there is too much to do at once".to_owned()))
         }
-        Error::Bug { .. } => Ok(Some(error.to_string())),
+        // One piece of work that is too large for the server must not keep the others from going on.
+        Error::Bug { .. } | Error::Locks(_) => Ok(Some(error.to_string())),
         Error::Away(_) | Error::Schema(_) | Error::Denied(_) | Error::Managed(_) => Err(error),
     }
 }

@@ -250,6 +250,7 @@ impl Worker {
             Store::Refused(_)
             | Store::Schema(_)
             | Store::Denied(_)
+            | Store::Locks(_)
             | Store::Bug { .. }
             | Store::Managed(_) => Err(error.into()),
         }

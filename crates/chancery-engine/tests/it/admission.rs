@@ -40,7 +40,7 @@ impl Shop {
         .await;
         let family = NewFamily {
             table: "shop.film".to_owned(),
-            code_column: "code".to_owned(),
+            code_column: Some("code".to_owned()),
             name_column: Some("title".to_owned()),
             enforce: true,
             ..NewFamily::default()

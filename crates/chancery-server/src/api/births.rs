@@ -15,7 +15,7 @@ use serde_json::json;
 use super::common::{actions, made_id, refused};
 use super::page::{after_time, limit, page, told};
 use super::{Answered, Call, Routes};
-use crate::problem::Problem;
+use crate::problem::{Fault, Problem};
 
 pub(super) fn bind(routes: Routes) -> Routes {
     routes
@@ -70,7 +70,15 @@ async fn request(call: Call<Nothing, RequestPermits>) -> Result<Answered<Reserve
     let objects: Vec<Object> = body.objects.iter().map(object).collect();
     let actor = call.actor().await?;
     let batch = made_id(&call, "birth_batch");
-    let reserved = admission::batch(store, &actor, &class, &family, &objects, batch).await?;
+    let reserved = match (body.count, objects.as_slice()) {
+        (Some(count), []) => {
+            admission::batch_of(store, &actor, &class, &family, count, batch).await?
+        }
+        (None, [_, ..]) => {
+            admission::batch(store, &actor, &class, &family, &objects, batch).await?
+        }
+        _ => return Err(Problem::of(Fault::RequestInvalid, "give objects, or their count")),
+    };
     Ok(told::<Reserved>(reserved)?.into())
 }
 

@@ -135,7 +135,7 @@ async fn permits_are_asked_for_and_taken_back() {
         .expect("a table");
     let family = NewFamily {
         table: "shop.film".to_owned(),
-        code_column: "code".to_owned(),
+        code_column: Some("code".to_owned()),
         enforce: true,
         ..NewFamily::default()
     };

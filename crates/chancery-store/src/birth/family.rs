@@ -9,21 +9,24 @@ use super::Family;
 use crate::fsm::decode;
 use crate::{Error, Target};
 
-/// A table and the policy it is to have.
+/// A table and the policy it is to have. What is not named stays as it is, where the table is under admission already.
 #[derive(Debug, Clone, Default)]
 pub struct NewFamily {
     /// As SQL names it; without a schema it is looked up as the administrator's login would.
     pub table: String,
-    pub code_column: String,
+    /// Several columns have commas between them.
+    pub code_column: Option<String>,
     pub name_column: Option<String>,
     pub code_rule: Option<String>,
     pub ttl_seconds: Option<i32>,
-    /// Without it a birth without a permit is only reported.
+    /// Births without a permit are refused; nothing changes about that where it is not named.
     pub enforce: bool,
     /// Enforced from then on, RFC 3339; from now on when it is left out.
     pub enforced_from: Option<String>,
-    pub approval_required: bool,
+    pub approval_required: Option<bool>,
     pub governance_role: Option<String>,
+    /// What is put back to the default: `enforced_from`, `name_column`, `rule`, `ttl_seconds`, `role`.
+    pub unset: Vec<String>,
 }
 
 /// What became of a table.
@@ -65,7 +68,7 @@ impl Target {
         become_definer(&mut transaction).await?;
         let before = stand(&mut transaction, table).await?;
         let answer: Value = sqlx::query_scalar(
-            "select birth.fn_family_put($1, $2, $3, $4, $5, case when $6 then coalesce($7::timestamptz, internal.now()) end, $8, $9, $10)",
+            "select birth.fn_family_put($1, $2, $3, $4, $5, case when $6 then coalesce($7::timestamptz, internal.now()) end, $8, $9, $10, $11)",
         )
         .bind(table)
         .bind(&family.code_column)
@@ -77,6 +80,7 @@ impl Target {
         .bind(family.approval_required)
         .bind(&family.governance_role)
         .bind(principal)
+        .bind(&family.unset)
         .fetch_one(&mut *transaction)
         .await?;
         let answer: Answer = decode(answer)?;

@@ -28,6 +28,9 @@ pub struct Family {
     pub mode: String,
     /// Whether its triggers are in place, on the table and every partition.
     pub armed: Option<bool>,
+    /// Partitions that came with rows, which met no gate, and that nobody accepted.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub came_with_rows: Vec<String>,
 }
 
 /// A permit.
@@ -51,6 +54,9 @@ pub struct Permit {
     pub consumed_at: Option<String>,
     pub consumed_by: Option<String>,
     pub finalized_birth_id: Option<Uuid>,
+    /// Why it failed or was revoked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failure_reason: Option<String>,
     pub last_transition_at: String,
 }
 

@@ -48,7 +48,7 @@ create table shop.rental_2026 partition of shop.rental for values from ('2026-01
 create table shop.rental_2026_spring partition of shop.rental_2026 for values from ('2026-01-01') to ('2026-07-01');
 create table shop.rental_2026_autumn partition of shop.rental_2026 for values from ('2026-07-01') to ('2027-01-01');
 create table shop.rental_default partition of shop.rental default;
-create table shop.disc (film_code text not null, disc_no integer not null, label varchar(60) not null, primary key (film_code, disc_no));
+create table shop.disc (film_code text not null, disc_no integer not null, label varchar(60) not null unique, primary key (film_code, disc_no));
 create table shop.ticket (code bigint primary key, note text);
 create table shop.member (code text collate "C" primary key, name text);
 alter table shop.member enable row level security;
@@ -75,7 +75,7 @@ pub(crate) const NOTHING: &str = "rows 0 | permits - | births - | log - | told -
 /// Older than its table's protection.
 pub(crate) const OLD: &str = "rows 1 | permits - | births - | log - | told -";
 
-/// A policy, as the arguments of `fn_family_put` behind the table.
+/// A whole policy, as the arguments of `fn_family_put` behind the table: what it leaves out is the default, whatever the table had before.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     pub(crate) code: &'static str,
@@ -174,7 +174,7 @@ impl Shop {
         admin.execute("begin").await?;
         admin.execute("set local role chancery_definer").await?;
         let query = format!(
-            "select birth.fn_family_put({relation}::oid, $1, $2, $3, $4, {}, $5, $6, 'chancery')",
+            "select birth.fn_family_put({relation}::oid, $1, $2, $3, $4, {}, $5, $6, 'chancery', '{{enforced_from,name_column,rule,ttl_seconds,role}}')",
             policy.enforced_from.unwrap_or("null"),
         );
         let answer: Value = sqlx::query_scalar(AssertSqlSafe(query))

@@ -6,8 +6,11 @@ use chancery_store::consumer::{RECEIVER, RELAY, Receipt, Registered, Registratio
 use chancery_store::{Error, Role, Store};
 use chancery_testkit::TestDb;
 use serde_json::{Value, json};
+use sqlx::{AssertSqlSafe, Executor as _};
 use uuid::Uuid;
 
+use crate::governance_world::clock_ahead;
+use crate::hardening::sqlstate;
 use crate::outbox::{meters, tick};
 use crate::support::codes;
 
@@ -294,19 +297,40 @@ async fn each_login_has_its_doors() {
     }
 }
 
-/// EVT-7: one leads at a time, and the lead ends with its connection.
+/// EVT-7, SEC-3: one leads at a time, by a lease that no other login can take; it ends soon after its holder says nothing any more.
 #[tokio::test]
 async fn one_leads_a_consumers_name() {
     let (db, store, _) = meters(1).await;
     let other = db.store(Role::App);
-    let mut first = store.consumer_lead("nats").await.expect("an answer").expect("free");
+    for consumer in ["nats", "eu"] {
+        store.fn_consumer_register(&registration(consumer, RELAY)).await.expect("registered");
+    }
+    // What anybody can take holds up nobody.
+    let mut low = db.connect(Role::CutterReadOnly).await;
+    db.superuser().await.execute("grant execute on function pg_advisory_lock(bigint) to public").await.expect("a superuser may");
+    low.execute("select pg_advisory_lock(hashtextextended('event.consumer:nats', 0))").await.expect("anybody may");
+    let denied = low.execute("select event.fn_consumer_lead('nats', 'x', 5, 'writer')").await;
+    assert_eq!(sqlstate(&denied.expect_err("no right")), "42501");
+    let lead = async |store: &Store, consumer: &str, holder: &str| {
+        store.consumer_lead(consumer, holder, "writer").await.expect("an answer")
+    };
+    let mut first = lead(&store, "nats", "a").await.expect("free");
     assert!(first.holds().await);
-    assert!(other.consumer_lead("nats").await.expect("an answer").is_none());
-    assert!(other.consumer_lead("eu").await.expect("an answer").is_some(), "names do not collide");
+    assert!(lead(&other, "nats", "b").await.is_none());
+    assert!(lead(&other, "eu", "b").await.is_some(), "each name has its own");
+    assert!(lead(&store, "nats", "a").await.is_some(), "who leads may say so again");
     first.resign().await;
-    let mut second = other.consumer_lead("nats").await.expect("an answer").expect("free again");
-    let cut = "select count(pg_terminate_backend(pid))::text from pg_locks where locktype = 'advisory' and pid <> pg_backend_pid()
-                and database = (select oid from pg_database where datname = current_database())";
-    db.text(cut).await;
-    assert!(!second.holds().await, "who was cut off knows");
+    let second = lead(&other, "nats", "b").await.expect("free again");
+    clock_ahead(&db, "6 seconds").await;
+    let third = lead(&store, "nats", "a").await.expect("nobody said anything for so long");
+    second.resign().await;
+    assert!(lead(&other, "nats", "b").await.is_none(), "who lost the lead gives nothing up");
+    third.resign().await;
+    for (holder, seconds) in [("", 5), ("a b", 5), ("a", -1), ("a", 3601)] {
+        let door = format!("select event.fn_consumer_lead('nats', '{holder}', {seconds}, 'writer')");
+        let mut app = db.connect(Role::App).await;
+        let refused = app.execute(AssertSqlSafe(door)).await.map_err(Error::from);
+        assert_eq!(codes(refused), [Code::RE019]);
+    }
+    assert_eq!(codes(store.consumer_lead("none", "a", "writer").await), [Code::RE030]);
 }

@@ -359,6 +359,23 @@ async fn a_step_gets_what_its_parameters_name() {
     assert!(snapshot.is_object());
 }
 
+/// RUN-17, seed C §2.2, §6.2: a run as a relation: what the function says, and the steps that its colour rests on.
+#[tokio::test]
+async fn a_run_is_a_relation_too() {
+    let (flow, run) = Flow::with(workflow("w", vec![human("a"), human("b")], vec![way("a > b")])).await;
+    flow.claimed(run, "a").await;
+    let row: Value = flow
+        .one(&format!("select to_jsonb(v) from workflow.workflow_run_snapshot v where v.workflow_run_id = '{run}'"))
+        .await;
+    let said = flow.store.fn_workflow_run_snapshot(run).await.expect("a snapshot");
+    assert_eq!(row["snapshot"], said);
+    assert_eq!(row["rollup_basis_jsonb"], json!([flow.step(run, "a").await]));
+    assert_eq!(
+        (&row["workflow"], &row["rollup_state_code"], &row["state_code"]),
+        (&json!("w"), &json!("green"), &json!("in_progress"))
+    );
+}
+
 /// Two replicas, and four, turn the same runs at once: every step becomes ready once, is born once, has one job.
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn replicas_never_do_a_thing_twice() {

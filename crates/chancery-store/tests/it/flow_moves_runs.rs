@@ -276,6 +276,70 @@ async fn b6_and_b7_leave_a_wait() {
     assert_eq!(flow.state_of(run).await, "completed");
 }
 
+/// RUN-3, RUN-14: what a sub-workflow gives meets the contract and the postcondition of the step that stands for it, as what a person gives
+/// would have to. What does not is a failure that says what it breaks, and is mended where it was made.
+#[tokio::test]
+async fn a_bridge_meets_contract_and_postcondition() {
+    let contract = json!({ "type": "object", "properties": { "outputs": { "type": "object", "properties": { "y": {
+        "type": "object", "properties": { "n": { "type": "integer", "minimum": 5 } }, "required": ["n"] } }, "required": ["y"] } }, "required": ["outputs"] });
+    for (more, row, why) in [
+        (json!({ "output": contract }), "B1 in_progress>failed", "output_contract"),
+        (json!({ "postcondition": "$.output.outputs.y.n >= 5" }), "B1 in_progress>failed", "postcondition"),
+        (json!({ "postcondition": "$.output.outputs.y.m >= 5" }), "B2 in_progress>waiting", "unanswered"),
+    ] {
+        let (flow, run, id, inner) = bridged(more.clone()).await;
+        flow.do_step(inner, "x", json!({})).await;
+        let y = flow.do_step(inner, "y", json!({ "n": 4 })).await;
+        flow.turn().await;
+        assert_eq!(flow.state_of(inner).await, "completed");
+        assert!(flow.told(id).await.starts_with(row), "{more}: {}", flow.told(id).await);
+        assert_eq!(flow.state_of(run).await, "in_progress", "{more}");
+        let evidence: Value = flow
+            .one(&format!("select evidence::jsonb from fsm.transition_log where run_id = '{id}' order by seq desc limit 1"))
+            .await;
+        assert_eq!(evidence["why"], why, "{evidence}");
+        let outputs: i64 = flow
+            .one(&format!("select count(*) from workflow.step_run_output_snapshot where run_id = '{id}'"))
+            .await;
+        assert_eq!(outputs, 0, "it has no output");
+        let said = audited(json!({ "to": "completed" }));
+        let refused = flow.preview(id, "completed", "mow_orchestrator", BRIDGE, said).await;
+        assert_eq!(refused, ["G-BRIDGE"], "{more}");
+        // Mended where it was made, it goes on by itself.
+        let approval = flow.approved("step_reopen", &y.to_string()).await;
+        let reopened = audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
+        flow.call(y, "step_reopen_for_correction", reopened, None, CHIEF).await.expect("reopened");
+        flow.turn().await;
+        flow.complete(y, json!({ "n": 5, "m": 5 })).await.expect("completed");
+        flow.turn().await;
+        flow.turn().await;
+        assert_eq!(
+            (flow.state_of(id).await, flow.state_of(run).await),
+            ("completed".to_owned(), "completed".to_owned()),
+            "{more}"
+        );
+    }
+}
+
+/// RUN-14: a postcondition that asks for the output of another step of the run is answered once that one has ended.
+#[tokio::test]
+async fn a_bridge_waits_for_what_its_postcondition_reads() {
+    let flow = Flow::new().await;
+    flow.install(workflow("inner", vec![human("x")], vec![])).await;
+    let sub = step("sub", json!({ "sub_workflow": "inner", "postcondition": "$.outputs.aside.ok == true" }));
+    let run = flow.begun(workflow("outer", vec![human("aside"), sub], vec![])).await;
+    let id = flow.step(run, "sub").await;
+    let inner: Uuid = flow
+        .one(&format!("select workflow_run_id from workflow.workflow_run where parent_step_run_id = '{id}'"))
+        .await;
+    flow.do_step(inner, "x", json!({})).await;
+    flow.turn().await;
+    assert_eq!(flow.state_of(id).await, "waiting");
+    flow.do_step(run, "aside", json!({ "ok": true })).await;
+    flow.turn().await;
+    assert_eq!((flow.state_of(id).await, flow.state_of(run).await), ("completed".to_owned(), "completed".to_owned()));
+}
+
 /// RUN-11, RUN-14: a step that stands for a sub-workflow and has tasks completes when both are done; one that was blocked follows
 /// when it is freed.
 #[tokio::test]

@@ -3,7 +3,7 @@
 
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::governance::{Issue, Tick};
-use chancery_store::{LOGINS, Role, Store};
+use chancery_store::{Error, LOGINS, Role, Store};
 use chancery_testkit::{TestDb, births, flows, keys, shipped};
 use serde_json::json;
 use sqlx::postgres::{PgConnection, PgDatabaseError};
@@ -436,4 +436,24 @@ async fn a_session_that_defers_nothing_changes_nothing() {
     session.rollback().await;
     assert_eq!(before, db.fingerprint().await, "nothing changed");
     session.apply(&check(run)).await.expect("checked");
+}
+
+/// ADM-3: a server without room for more locks says what to do, in whatever language it speaks; other lack of memory is not told so.
+#[tokio::test]
+async fn no_room_for_locks_is_explained() {
+    let db = TestDb::new().await;
+    let mut admin = db.superuser().await;
+    let mut raised = async |message: &str, hint: &str| {
+        let raise = format!("do $$ begin raise exception using errcode = '53200', message = '{message}', hint = '{hint}'; end $$");
+        let error = admin.execute(AssertSqlSafe(raise)).await.expect_err("raised");
+        Error::from(error)
+    };
+    let locks = raised("hết bộ nhớ dùng chung", "You might need to increase max_locks_per_transaction.").await;
+    assert!(matches!(locks, Error::Locks(_)), "{locks:?}");
+    let said = locks.to_string();
+    for words in ["hết bộ nhớ dùng chung", "nothing was done", "Raise max_locks_per_transaction", "fewer things at once"] {
+        assert!(said.contains(words), "{said}");
+    }
+    let other = raised("out of memory", "Failed on request of size 8192.").await;
+    assert!(matches!(other, Error::Bug { .. }), "{other:?}");
 }

@@ -502,3 +502,52 @@ async fn the_policy_is_a_row() {
         .expect_err("nobody knows what they mean");
     assert_eq!(error.as_database_error().and_then(|e| e.code()).as_deref(), Some("RW023"));
 }
+
+/// RUN-15, seed C §5.4: weights are asked for by a row of the policy that declares one for each class, and change no colour.
+#[tokio::test]
+async fn a_policy_with_weights_is_weighed() {
+    let db = TestDb::new().await;
+    let mut rng = StdRng::seed_from_u64(11);
+    let graphs: Vec<Graph> = (0..20).map(|n| Graph::random(&mut rng, n)).collect();
+    lay_out(&db, &graphs).await;
+    let runs: Vec<Run> = (0..100).map(|n| Run::random(&mut rng, n, &graphs)).collect();
+    let mut admin = db.superuser().await;
+    write(&mut admin, &graphs, &runs).await;
+    let plain = compare(&mut admin, &runs, POLICY).await;
+    admin.execute("alter table fsm.rollup_policy_def disable trigger all").await.expect("a superuser may");
+    let mut declare = async |policy: &str, weights: &str| {
+        sqlx::query("update fsm.rollup_policy_def p set policy_code = $1, policy_config_jsonb = p.policy_config_jsonb || jsonb_build_object('weights', $2::jsonb)")
+            .bind(policy)
+            .bind(weights)
+            .execute(&mut admin)
+            .await
+            .expect("another policy");
+        sqlx::query_scalar::<_, serde_json::Value>("select workflow.fn_workflow_rollup_compute($1)")
+        .bind(runs[0].id)
+        .fetch_one(&mut admin)
+        .await
+    };
+    for (policy, weights) in [
+        ("weighted", "null"),
+        ("weighted", r#"{"red": 0, "yellow": 0.5, "green": 1}"#),
+        ("weighted", r#"{"red": 0, "yellow": 0.5, "green": 2, "gray": 0}"#),
+        ("weighted", r#"{"red": 0, "yellow": "x", "green": 1, "gray": 0}"#),
+        ("another", r#"{"red": 0, "yellow": 0.5, "green": 1, "gray": 0}"#),
+    ] {
+        let error = declare(policy, weights).await.expect_err("nobody knows what they mean");
+        assert_eq!(error.as_database_error().and_then(|e| e.code()).as_deref(), Some("RW023"), "{policy} {weights}");
+    }
+    let rollup = declare("weighted", r#"{"red": 0, "yellow": 0.5, "green": 1, "gray": 0.125}"#).await.expect("weighed");
+    let count = |name: &str| rollup[name].as_f64().expect("a count");
+    let (red, yellow, green) = (count("red_count"), count("yellow_count"), count("green_count"));
+    let considered: f64 = sqlx::query_scalar("select count(*)::float8 from workflow.step_run s where s.workflow_run_id = $1 and s.mandatory and not s.skipped")
+        .bind(runs[0].id)
+        .fetch_one(&mut admin)
+        .await
+        .expect("a count");
+    let gray = considered - red - yellow - green;
+    let expected = (yellow * 0.5 + green + gray * 0.125) / considered;
+    let found = rollup["weight"].as_f64().expect("a weight");
+    assert!((found - expected).abs() < 0.0001, "{found} {expected} {rollup}");
+    assert_eq!(compare(&mut admin, &runs, POLICY).await, plain, "the colours are the same");
+}

@@ -32,6 +32,12 @@ async fn nothing_waits_for_an_advisory_lock() {
 async fn a_low_login_holds_up_nobody() {
     let (db, store) = letters().await;
     let mut low = db.connect(Role::CutterReadOnly).await;
+    let closed = low.execute("select pg_advisory_lock(1)").await.expect_err("our own cluster is closed");
+    assert_eq!(sqlstate(&closed), "42501");
+    let closed = low.execute("select lo_create(0)").await.expect_err("our own cluster is closed");
+    assert_eq!(sqlstate(&closed), "42501");
+    // Elsewhere others may need them, and nothing of ours waits for one.
+    db.superuser().await.execute("grant execute on function pg_advisory_lock(bigint) to public").await.expect("a superuser may");
     for name in [
         "kb.path:handbook/a",
         "governance.fn_summaries_run",
@@ -79,6 +85,48 @@ async fn a_turn_is_taken_by_one_at_a_time() {
     }
 }
 
+/// Names that nobody is alone at are swept, one that somebody holds or waits for is not, and whoever comes meanwhile has its turn.
+#[tokio::test]
+async fn turns_that_nobody_holds_are_swept() {
+    let db = TestDb::new().await;
+    let (mut first, mut second) = (definer(&db).await, definer(&db).await);
+    let mut sweeper = db.superuser().await;
+    let names = "select coalesce(string_agg(name, ' ' order by name), '') from queue.turn where name in ('held', 'left')";
+    second.execute("select internal.take_turn('left')").await.expect("taken and left");
+    for statement in ["begin", "select internal.take_turn('held')"] {
+        first.execute(statement).await.expect(statement);
+    }
+    second.execute("select internal.take_turn('other')").await.expect("another name");
+    first.execute("commit").await.expect("known to all");
+    for statement in ["begin", "select internal.take_turn('held')"] {
+        first.execute(statement).await.expect(statement);
+    }
+    // By the loop's own door.
+    db.text_as(Role::App, "select event.fn_retention_apply()::text").await;
+    let left: String = sqlx::query_scalar(names).fetch_one(&mut sweeper).await.expect("names");
+    assert_eq!(left, "held");
+    let waiting = second.execute("select internal.take_turn('held')").await;
+    assert_eq!(sqlstate(&waiting.expect_err("somebody still has it")), "55P03");
+    first.execute("commit").await.expect("done");
+    // Who comes while the row goes waits for the sweep, and makes it anew.
+    sweeper.execute("begin").await.expect("a transaction");
+    let swept: i32 = sqlx::query_scalar("select internal.sweep_turns()").fetch_one(&mut sweeper).await.expect("swept");
+    assert!(swept >= 1, "{swept}");
+    let waiting = second.execute("select internal.take_turn('held')").await;
+    assert_eq!(sqlstate(&waiting.expect_err("the sweep has it")), "55P03");
+    sweeper.execute("commit").await.expect("gone");
+    for statement in ["begin", "select internal.take_turn('held')"] {
+        second.execute(statement).await.expect(statement);
+    }
+    // A transaction that sweeps keeps its own turns.
+    second.execute("select internal.sweep_turns()").await.expect("swept");
+    let waiting = first.execute("select internal.take_turn('held')").await;
+    assert_eq!(sqlstate(&waiting.expect_err("still held")), "55P03");
+    second.execute("commit").await.expect("done");
+    let left: String = sqlx::query_scalar(names).fetch_one(&mut sweeper).await.expect("names");
+    assert_eq!(left, "held", "it stands, and is swept another time");
+}
+
 /// A login cannot take all connections of the server; a limit that an operator set stands.
 #[tokio::test]
 async fn every_login_leaves_connections_to_the_others() {
@@ -99,6 +147,28 @@ async fn every_login_leaves_connections_to_the_others() {
             limit > 0 && limit * 10 <= most * 7
         };
         assert!(expected, "{login} may have {limit} of {most} connections");
+    }
+}
+
+/// A session that was forgotten does not hold locks, and one that nobody uses does not stay, where logins only look or write now and then.
+#[tokio::test]
+async fn every_login_has_its_time_outs() {
+    let db = TestDb::new().await;
+    let settings: Vec<(String, String)> = sqlx::query_as(
+        "select r.rolname::text, array_to_string(s.setconfig, ' ') from pg_roles r join pg_db_role_setting s on s.setrole = r.oid and s.setdatabase = 0
+          where r.rolname = any ($1)",
+    )
+    .bind(LOGINS.iter().map(|role| role.name()).collect::<Vec<_>>())
+    .fetch_all(&mut db.superuser().await)
+    .await
+    .expect("the logins");
+    assert_eq!(settings.len(), LOGINS.len());
+    for (login, set) in settings {
+        for name in ["idle_in_transaction_session_timeout=60s", "lock_timeout=10s"] {
+            assert!(set.contains(name), "{login} has {set}");
+        }
+        let looks = ["auditor_ro", "cutter_ro", "birth_writer"].contains(&login.as_str());
+        assert_eq!(set.contains("idle_session_timeout=30min"), looks, "{login} has {set}");
     }
 }
 
