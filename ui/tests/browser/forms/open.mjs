@@ -64,12 +64,13 @@ export async function world(place) {
   await place.cli('birth', 'batch', '--collection', `public.${table}`, '--file', codes, '--as', 'lan')
   const entry = (await place.json('cutter', 'list')).find((one) => one.status === 'review_pending')
   const gate = await until('a run stands at a gate', async () => (await place.json('cutter', 'orchestrate', 'list')).find((one) => one.state.startsWith('awaiting_')))
+  const { run: { run_id: stands } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', gate.run_name)
   const token = place.fresh('token')
   await place.cli('token', 'new', 'lan', '--label', token, '--scope', 'self.read')
   await place.cli('machine', 'apply', PURCHASE)
   const custom = await place.cli('run', 'start', '--machine', 'purchase_approval', '--data', '{"amount":1}', '--as', 'lan')
   return {
-    workflow, doing, waiting, blocked, job: id('job', job), table, approval: id('apr', request), entry: id('ent', entry.entry_id), gate: id('orc', gate.run_id),
+    workflow, doing, waiting, blocked, job: id('job', job), table, approval: id('apr', request), entry: id('ent', entry.entry_id), gate: id('orc', stands),
     token, machine: 'purchase_approval', custom: id('run', custom),
   }
 }
@@ -136,10 +137,6 @@ export const FORMS = {
     await person.go('/keys')
     await person.press(person.button('shell.own.new_token').first())
   } },
-  'sign-in': { who: 'lan', async open(person) {
-    await person.context.clearCookies()
-    await person.page.goto('/sign-in')
-  } },
   'remove-step': { who: 'lan', asksNothing: true, open: editing('do_remove') },
   'answer-inbox': { who: 'lan', async open(person, { waiting }) {
     await person.go('/inbox')
@@ -181,5 +178,10 @@ export const FORMS = {
     await person.page.locator('form[data-form="sign-in-again"]').waitFor()
     // Whoever comes after this form is signed in.
     await person.context.addCookies(cookies)
+  } },
+  // Last, because it signs out whoever opens it.
+  'sign-in': { who: 'lan', async open(person) {
+    await person.context.clearCookies()
+    await person.page.goto('/sign-in')
   } },
 }
