@@ -81,7 +81,7 @@ const onStep = (call) => async (person, { doing }) => {
 }
 const onFinding = (call) => async (person) => {
   const { items } = await (await person.context.request.get('/v1/problems/silent_worker')).json()
-  await person.go(`/governance/problems/silent_worker/${items[0].item_id}`)
+  await person.go(`/governance/problems/silent_worker/${encodeURIComponent(items[0].item_id)}`)
   await person.press(person.button(`gov.finding.${call}`))
 }
 const editing = (button) => async (person, { workflow }) => {
@@ -113,6 +113,8 @@ export const FORMS = {
   } },
   'step': { who: 'lan', open: editing('do_edit') },
   'definition-text': { who: 'lan', open: editing('do_text'), also: [{ what: 'broken YAML', field: 1, value: 'steps:\n  - key: [a\nx: y', key: 'flows.form.unreadable_at' }, { what: 'no object', field: 1, value: '- a', key: 'flows.form.not_object' }] },
+  // Before the draft that takes the step away.
+  'remove-step': { who: 'lan', asksNothing: true, open: editing('do_remove') },
   'save-draft': { who: 'lan', async open(person, made) {
     await editing('do_remove')(person, made)
     await person.press(person.button('flows.edit.do_remove').last())
@@ -137,7 +139,6 @@ export const FORMS = {
     await person.go('/keys')
     await person.press(person.button('shell.own.new_token').first())
   } },
-  'remove-step': { who: 'lan', asksNothing: true, open: editing('do_remove') },
   'answer-inbox': { who: 'lan', async open(person, { waiting }) {
     await person.go('/inbox')
     const row = person.page.locator('main li').filter({ has: person.page.locator(`a[href="/runs/${id('wfr', waiting.run)}"]`) })
