@@ -28,6 +28,7 @@ begin
         'risk', p_risk, 'least_risk', v_kind.risk, 'expires_at', p_expires_at, 'max_ttl_seconds', v_kind.max_ttl_seconds)));
     end if;
   end if;
+  perform identity.require_actor(p_principal, p_actor_class);
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform internal.take_turn('approval:' || p_approval_id);
   select r.* into v_existing from approval.approval_request r where r.approval_id = p_approval_id;

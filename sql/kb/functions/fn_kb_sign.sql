@@ -20,6 +20,7 @@ begin
   if not found or coalesce(btrim(p_meaning), '') = '' then
     perform internal.refuse(internal.problem('RA022', jsonb_build_object('path', p_path, 'revision', p_revision, 'meaning', p_meaning)));
   end if;
+  perform identity.require_actor(p_principal, p_actor_class);
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.kb.v1+json', p_payload, p_signature);
   perform internal.take_turn('kb.path:' || p_path);
   select s.signature_id into v_existing from kb.revision_signature s

@@ -2,7 +2,7 @@
 --          gives it again.
 -- callers: chancery_app (pic_human, reviewer, sovereign, executor_worker)
 -- locks: the id (its turn), so that the same request twice at once is one
--- refuses with: RW001 no such workflow, RW009 the inputs, RW010 the inputs break what the workflow asks for, RW019 the id stands for another run,
+-- refuses with: RW001 no such workflow, RW009 the inputs, RW010 the inputs break what the workflow asks for, RW019 the id stands for another run, RS014 the trace,
 --               RI001–RI008, RS018
 create or replace function workflow.fn_workflow_start(
   p_workflow_run_id uuid, p_workflow text, p_inputs jsonb, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text,
@@ -16,6 +16,9 @@ declare
   v_problems jsonb;
 begin
   perform fsm.require_fresh_reads();
+  if p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$' then
+    perform internal.refuse(internal.problem('RS014', jsonb_build_object('member', 'trace_id', 'expected', '32 hex digits, not all zero')));
+  end if;
   perform workflow.require_own_key(p_idempotency_key);
   perform internal.take_turn('workflow_run:' || p_workflow_run_id);
   select r.* into v_run from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id;
