@@ -1,4 +1,4 @@
-//! What each signed route is asked with and can't be: UIX-2, HTTP-6. A route that lets people sign and is not here fails the test.
+//! What each signed route is asked with and can't be: SEC-2, UIX-2. A route that lets people sign and is not here fails the test.
 
 use serde_json::{Value, json};
 
