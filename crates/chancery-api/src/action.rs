@@ -8,8 +8,11 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Action {
     pub name: String,
-    /// The name of the row of the machine.
+    /// The name of the row of the machine; in the inbox what it is called in words.
     pub label: String,
+    /// The same words in Vietnamese, where there are words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub label_vi: Option<String>,
     /// Where it leads.
     pub to: String,
     /// The class that who asks would act in.

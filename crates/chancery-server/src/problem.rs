@@ -238,6 +238,18 @@ impl Problem {
         Self::Fault { fault, detail: detail.into() }
     }
 
+    /// Whether nothing but a signature is missing, or does not hold.
+    pub(crate) fn is_about_the_signature(&self) -> bool {
+        match self {
+            Self::Unsigned(_) => true,
+            Self::Refused(refusal) => {
+                refusal.code == Code::RI051
+                    && refusal.problems.iter().all(|problem| problem.code == Code::RI051)
+            }
+            Self::Fault { .. } | Self::Later { .. } => false,
+        }
+    }
+
     fn status(&self) -> StatusCode {
         match self {
             Self::Fault { fault, .. } | Self::Later { fault, .. } => fault.status(),

@@ -14,8 +14,22 @@ declare
   v_request approval.approval_request;
   v_ranks constant text[] := '{low,medium,high}';
 begin
-  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
+  -- What is malformed is told before anybody's signature is looked at: nobody is asked to sign what is refused. A request that stands was well-formed.
+  select k.* into v_kind from approval.approval_kind k where k.kind = p_kind;
+  if not exists (select from approval.approval_request r where r.approval_id = p_approval_id) then
+    -- A request may ask for more care than its kind demands, never for less.
+    if v_kind.kind is null or p_approval_id is null or internal.is_blank(p_subject_ref) or internal.is_blank(p_title)
+       or jsonb_typeof(p_facts) is distinct from 'object' or not coalesce(array_position(v_ranks, p_risk) >= array_position(v_ranks, v_kind.risk), false)
+       or p_expires_at is null or p_expires_at <= internal.micros(internal.now())
+       or p_expires_at > internal.micros(internal.now()) + v_kind.max_ttl_seconds * 1000000::bigint then
+      perform internal.refuse(internal.problem('RA001', jsonb_build_object(
+        'kind', p_kind, 'known_kinds', (select jsonb_agg(k.kind order by k.kind) from approval.approval_kind k), 'subject_ref', p_subject_ref,
+        'risk', p_risk, 'least_risk', v_kind.risk, 'expires_at', p_expires_at, 'max_ttl_seconds', v_kind.max_ttl_seconds)));
+    end if;
+  end if;
+  perform identity.require_actor(p_principal, p_actor_class);
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform internal.take_turn('approval:' || p_approval_id);
   select r.* into v_existing from approval.approval_request r where r.approval_id = p_approval_id;
   if found then
@@ -25,16 +39,6 @@ begin
     return approval.report(p_approval_id) || '{"replayed": true}';
   end if;
   perform identity.require_signer(p_principal, p_actor_class, p_key_id, p_signed_at, p_signature);
-  select k.* into v_kind from approval.approval_kind k where k.kind = p_kind;
-  -- A request may ask for more care than its kind demands, never for less.
-  if v_kind.kind is null or p_approval_id is null or internal.is_blank(p_subject_ref) or internal.is_blank(p_title)
-     or jsonb_typeof(p_facts) is distinct from 'object' or not coalesce(array_position(v_ranks, p_risk) >= array_position(v_ranks, v_kind.risk), false)
-     or p_expires_at is null or p_expires_at <= internal.micros(internal.now())
-     or p_expires_at > internal.micros(internal.now()) + v_kind.max_ttl_seconds * 1000000::bigint then
-    perform internal.refuse(internal.problem('RA001', jsonb_build_object(
-      'kind', p_kind, 'known_kinds', (select jsonb_agg(k.kind order by k.kind) from approval.approval_kind k), 'subject_ref', p_subject_ref,
-      'risk', p_risk, 'least_risk', v_kind.risk, 'expires_at', p_expires_at, 'max_ttl_seconds', v_kind.max_ttl_seconds)));
-  end if;
   v_request.approval_id := p_approval_id;
   v_request.kind := p_kind;
   v_request.subject_kind := v_kind.subject_kind;

@@ -16,6 +16,8 @@ declare
   v_problems jsonb;
   v_payload text;
 begin
+  -- Who may not act is told so before anybody's signature is looked at: nobody is asked to sign what is refused.
+  perform identity.require_actor(p_principal, p_actor_class);
   perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.approval.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
   perform internal.take_turn('approval:' || p_approval_id);

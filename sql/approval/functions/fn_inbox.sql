@@ -139,9 +139,9 @@ begin
   end if;
 
   -- What a thing to do is called, not which row of a machine it is.
-  select coalesce(jsonb_agg(jsonb_set(i, '{action,label}', approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_mine
+  select coalesce(jsonb_agg(jsonb_set(i, '{action}', i -> 'action' || approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_mine
     from jsonb_array_elements(v_mine) with ordinality x (i, n);
-  select coalesce(jsonb_agg(jsonb_set(i, '{action,label}', approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_others
+  select coalesce(jsonb_agg(jsonb_set(i, '{action}', i -> 'action' || approval.call_label(i #>> '{action,name}')) order by n), '[]') into v_others
     from jsonb_array_elements(v_others) with ordinality x (i, n);
   return jsonb_build_object(
     'waiting', (select coalesce(jsonb_agg(i order by i ->> 'deadline' nulls last, i ->> 'since', i ->> 'id'), '[]')

@@ -16,8 +16,14 @@ declare
 begin
   perform fsm.require_fresh_reads();
   v_asks := birth.parse_asks(p_collection, p_asks);
+  -- Without an approval nothing is used up here, so a family that asks for one says so before anybody's signature is looked at.
+  if p_approval_id is null then
+    perform birth.require_approval(p_collection, v_asks, null, p_principal);
+  end if;
   perform birth.require_requester(p_collection, p_principal, p_actor_class, p_key_id, v_asks);
-  perform birth.require_approval(p_collection, v_asks, p_approval_id, p_principal);
+  if p_approval_id is not null then
+    perform birth.require_approval(p_collection, v_asks, p_approval_id, p_principal);
+  end if;
   v_made := birth.reserve(p_collection, v_asks, p_principal, p_actor_class, p_dot, p_approval_id, p_batch_id, p_key_id);
   return jsonb_build_object('reserved', v_made, 'permits', birth.permits_report(p_collection, array(select a.entity_code from unnest(v_asks) a)));
 end

@@ -1,7 +1,7 @@
 -- promise: who asks for permits may: active, of this class, behind a login that acts for it, and a person or agent with a signature
 --          of theirs under each request: under the move that reserves it.
 -- callers: birth.fn_birth_permit_request, before anything is locked
--- refuses with: RI001–RI008, RI051
+-- refuses with: RI001–RI008, RI051, RB003
 create or replace function birth.require_requester(
   p_collection text, p_principal text, p_actor_class text, p_key_id uuid, p_asks birth.permit_ask[]
 ) returns void
@@ -31,6 +31,11 @@ begin
           join fsm.transition_def t on t.state_machine_id = m.state_machine_id and t.from_state is null and t.to_state = 'RESERVED'
                                    and t.actor_class = p_actor_class
          where a.signature is not null) s;
+    -- What is wrong with the codes is told before what is wrong with a signature: nobody is asked to sign what is refused.
+    if v_problems <> '[]' then
+      select coalesce(birth.code_problems(f, p_asks), v_problems) into v_problems
+        from birth.family f where f.collection_name = p_collection and f.active;
+    end if;
   end if;
   if v_problems <> '[]' then
     perform internal.refuse(v_problems);

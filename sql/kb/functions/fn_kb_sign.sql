@@ -14,13 +14,15 @@ declare
   v_existing uuid;
   v_payload text;
 begin
-  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.kb.v1+json', p_payload, p_signature);
   perform fsm.require_fresh_reads();
-  perform internal.take_turn('kb.path:' || p_path);
+  -- A revision never changes or goes, so it is read before the turn, and before anybody's signature is looked at: nobody signs what is refused.
   select r.* into v_revision from kb.revision r where r.path = p_path and r.revision = p_revision;
   if not found or internal.is_blank(p_meaning) then
     perform internal.refuse(internal.problem('RA022', jsonb_build_object('path', p_path, 'revision', p_revision, 'meaning', p_meaning)));
   end if;
+  perform identity.require_actor(p_principal, p_actor_class);
+  perform identity.require_signature(p_principal, p_key_id, 'application/vnd.chancery.kb.v1+json', p_payload, p_signature);
+  perform internal.take_turn('kb.path:' || p_path);
   select s.signature_id into v_existing from kb.revision_signature s
    where s.path = p_path and s.revision = p_revision and s.signer = p_principal and s.meaning = p_meaning;
   if found then

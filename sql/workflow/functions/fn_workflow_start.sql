@@ -3,7 +3,7 @@
 -- callers: chancery_app (pic_human, reviewer, sovereign, executor_worker)
 -- locks: the id (its turn), so that the same request twice at once is one
 -- refuses with: RW001 no such workflow, RW009 the inputs, RW010 the inputs break what the workflow asks for, RW019 the id stands for another run,
---               RI001–RI008, RI051, RS018
+--               RS014 the trace, RI001–RI008, RI051, RS018
 create or replace function workflow.fn_workflow_start(
   p_workflow_run_id uuid, p_workflow text, p_inputs jsonb, p_evidence jsonb, p_principal text, p_actor_class text, p_idempotency_key text,
   p_trace_id text default null, p_key_id uuid default null, p_signature bytea default null
@@ -17,6 +17,9 @@ declare
   v_verified bytea;
 begin
   perform fsm.require_fresh_reads();
+  if p_trace_id !~ '^[0-9a-f]{32}$' or p_trace_id ~ '^0+$' then
+    perform internal.refuse(internal.problem('RS014', jsonb_build_object('member', 'trace_id', 'expected', '32 hex digits, not all zero')));
+  end if;
   perform workflow.require_own_key(p_idempotency_key);
   -- A repeated request is answered from what is there.
   if p_signature is not null and not exists (select from workflow.workflow_run r where r.workflow_run_id = p_workflow_run_id) then

@@ -2055,8 +2055,10 @@ export interface components {
         /** @description A call that the machine names from where the thing stands. */
         Action: {
             name: string;
-            /** @description The name of the row of the machine. */
+            /** @description The name of the row of the machine; in the inbox what it is called in words. */
             label: string;
+            /** @description The same words in Vietnamese, where there are words. */
+            label_vi?: string | null;
             /** @description Where it leads. */
             to: string;
             /** @description The class that who asks would act in. */

@@ -1,6 +1,6 @@
 // node run.mjs [STEP…] [--only NAME] [--lang vi|en] [--by mouse|keyboard]
 //
-// Steps: tasks (the ten core tasks), forms, unsent, consistent, in-one-place, axe, first-screen, budgets, pictures.
+// Steps: tasks (the ten core tasks), forms, offers, unsent, consistent, in-one-place, axe, first-screen, budgets, pictures.
 // Without any: all but budgets and pictures.
 // The system is made anew: a data directory of its own, filled by `chancery demo --serve`. To look at one that runs already:
 // --base URL (where the pages are) --home DIR --sign-ins FILE (a line `NAME PASSWORD` a person).
@@ -12,6 +12,7 @@ import { TASKS } from './tasks/index.mjs'
 import { axe } from './axe.mjs'
 import { budgets } from './budgets/index.mjs'
 import { forms } from './forms/index.mjs'
+import { offers } from './offers.mjs'
 import { consistent } from './consistent.mjs'
 import { inOnePlace } from './in-one-place.mjs'
 import { unsent } from './unsent.mjs'
@@ -25,7 +26,7 @@ const { values: options, positionals } = parseArgs({
     'sign-ins': { type: 'string' }, chancery: { type: 'string' }, chromium: { type: 'string', default: '/usr/bin/chromium' }, keep: { type: 'boolean', default: false },
   },
 })
-const steps = positionals.length > 0 ? positionals : ['tasks', 'forms', 'unsent', 'consistent', 'in-one-place', 'axe', 'first-screen']
+const steps = positionals.length > 0 ? positionals : ['tasks', 'forms', 'offers', 'unsent', 'consistent', 'in-one-place', 'axe', 'first-screen']
 if (!existsSync(options.chromium)) {
   console.error(`there is no ${options.chromium}: bin/browser-tools installs it`)
   process.exit(2)
@@ -91,6 +92,7 @@ try {
     }
   }
   if (steps.includes('forms')) await forms({ claim, place, base, browser, languages, only: options.only })
+  if (steps.includes('offers')) await offers({ claim, place, base, browser, languages, only: options.only })
   if (steps.includes('unsent')) await unsent({ claim, place, base, browser, languages })
   if (steps.includes('consistent')) await consistent({ claim, place, base, browser, languages })
   if (steps.includes('in-one-place')) await inOnePlace({ claim, place, base, browser, languages })

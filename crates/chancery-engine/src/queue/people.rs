@@ -225,12 +225,13 @@ pub async fn propose(
             key_id: actor.key_id(),
             signatures: signatures.filter(|_| actor.key_id().is_some()),
         })
-        .await?;
+        .await;
+    let batch = actor.past_rehearsal(batch)?;
     let request = NewRequest {
         approval_id: Some(approval_of(batch_id)),
         kind: "dlq_replay".to_owned(),
         subject_ref: batch_id.to_string(),
-        subject_digest: hex::decode(&batch.subject_digest).ok(),
+        subject_digest: batch.as_ref().ok().and_then(|batch| hex::decode(&batch.subject_digest).ok()),
         risk: None,
         title: match proposal.job_ids.as_slice() {
             [one] => format!("Run the dead job {one} again"),
@@ -242,7 +243,7 @@ pub async fn propose(
         expires_in: proposal.expires_in,
     };
     let approval = approval::request(store, actor, actor_class, &request).await?;
-    Ok(Proposed { batch, approval })
+    Ok(Proposed { batch: batch?, approval })
 }
 
 /// What is signed for the birth of one request of a batch.

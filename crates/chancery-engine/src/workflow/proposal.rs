@@ -271,8 +271,9 @@ pub async fn submit(
     // Both signatures before anything is done, so that whose key lies elsewhere is asked once.
     let (act, request) =
         both(handed_in.await, approval::signed_request(store, actor, &class, &request).await)?;
-    store.fn_proposal_move(&act).await?;
+    let handed_in = actor.past_rehearsal(store.fn_proposal_move(&act).await)?;
     let approval = store.fn_approval_request(&request).await?;
+    handed_in?;
     let proposal = store.fn_proposal_settle(kind.as_str(), id).await?;
     Ok(Submitted { proposal, approval })
 }

@@ -41,8 +41,8 @@ impl Routes {
     /// Binds a function that answers in JSON.
     pub(crate) fn on<Q, B, A, F, R>(self, endpoint: &'static Endpoint<Q, B, A>, function: F) -> Self
     where
-        Q: DeserializeOwned + Send + 'static,
-        B: DeserializeOwned + Send + 'static,
+        Q: DeserializeOwned + Clone + Send + 'static,
+        B: DeserializeOwned + Clone + Send + 'static,
         A: Serialize + Send + 'static,
         F: Fn(Call<Q, B>) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Result<Answered<A>, Problem>> + Send,
@@ -72,8 +72,8 @@ impl Routes {
         function: F,
     ) -> Self
     where
-        Q: DeserializeOwned + Send + 'static,
-        B: DeserializeOwned + Send + 'static,
+        Q: DeserializeOwned + Clone + Send + 'static,
+        B: DeserializeOwned + Clone + Send + 'static,
         A: 'static,
         F: Fn(Call<Q, B>) -> R + Clone + Send + Sync + 'static,
         R: Future<Output = Result<Response, Problem>> + Send,
@@ -83,7 +83,7 @@ impl Routes {
             let function = function.clone();
             async move {
                 let done = match admit(host, route, request).await {
-                    Ok(call) => function(call).await,
+                    Ok(call) => judged(call, function).await,
                     Err(problem) => Err(problem),
                 };
                 let mut response = done.unwrap_or_else(Problem::into_response);
@@ -116,6 +116,23 @@ impl Routes {
             .collect();
         assert!(missing.is_empty(), "routes without a function: {missing:?}");
         self.router
+    }
+}
+
+/// Does what is asked. Who would have to sign first is asked for it only when nothing else stands against it: the same is asked of the
+/// database once more with a signature that holds for nothing, and what it refuses is told instead.
+async fn judged<Q: Clone, B: Clone, F, R>(call: Call<Q, B>, function: F) -> Result<Response, Problem>
+where
+    F: Fn(Call<Q, B>) -> R,
+    R: Future<Output = Result<Response, Problem>>,
+{
+    let again = call.can_sign().then(|| Call { rehearses: true, ..call.clone() });
+    match (function(call).await, again) {
+        (Err(unsigned @ Problem::Unsigned(_)), Some(again)) => match function(again).await {
+            Err(problem) if !problem.is_about_the_signature() => Err(problem),
+            Ok(_) | Err(_) => Err(unsigned),
+        },
+        (done, _) => done,
     }
 }
 
@@ -177,7 +194,7 @@ async fn admit<Q: DeserializeOwned, B: DeserializeOwned>(
         Some(bearer) => host.store().limited_to(&bearer.permissions),
         None => host.store().clone(),
     };
-    Ok(Call { host, store, bearer, path, query, body, key, headers, peer })
+    Ok(Call { host, store, bearer, path, query, body, key, headers, peer, rehearses: false })
 }
 
 fn no_body() -> Problem {

@@ -22,6 +22,7 @@ const MOST_SIGNATURES: usize = 500;
 const SIGNING_TIME: i64 = 15 * 60 * 1_000_000;
 
 /// A request that was let in, in parts.
+#[derive(Clone)]
 pub(crate) struct Call<Q, B> {
     pub(crate) host: Host,
     /// Reads with the permissions of the credential, which may be fewer than those of its principal.
@@ -36,6 +37,8 @@ pub(crate) struct Call<Q, B> {
     pub(crate) headers: HeaderMap,
     /// Where it comes from, as far as a socket tells.
     pub(crate) peer: Option<IpAddr>,
+    /// Whether this only finds out what the database would refuse before anybody is asked to sign: see [`RemoteKey::rehearses`].
+    pub(crate) rehearses: bool,
 }
 
 /// An answer that is yes.
@@ -93,6 +96,11 @@ impl<Q, B> Call<Q, B> {
     /// What the change is known by. The binder made sure that routes that write have it.
     pub(crate) fn key(&self) -> &str {
         self.key.as_deref().unwrap_or_default()
+    }
+
+    /// Whether who asks has a key to sign with.
+    pub(crate) fn can_sign(&self) -> bool {
+        self.bearer.as_ref().is_some_and(|bearer| bearer.keys.iter().any(|key| !key.revoked))
     }
 
     /// Refuses when the caller read another version than this. The doors compare states again when they move; this spares the
@@ -162,7 +170,14 @@ impl<Q, B> Call<Q, B> {
         let key_id = key.key_id;
         Ok(Actor::elsewhere(
             principal,
-            RemoteKey { key_id, public_key, signatures, asked_at, request },
+            RemoteKey {
+                key_id,
+                public_key,
+                signatures,
+                asked_at,
+                request,
+                rehearses: self.rehearses,
+            },
         ))
     }
 }

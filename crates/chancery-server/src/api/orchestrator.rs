@@ -79,6 +79,7 @@ fn approval(run: &RunRow, reader: &str) -> Action {
     Action {
         name: "approve".to_owned(),
         label: "approve".to_owned(),
+        label_vi: None,
         to: "approved".to_owned(),
         actor_class: "sovereign".to_owned(),
         allowed: false,

@@ -1,6 +1,7 @@
 //! SEC-2: every route × everybody × {own, other, missing, malformed, foreign, expired, revoked, inactive, forged}. What a class may is read
 //! from `identity.v_class_permission`; a route without a row fails.
 
+mod malformed;
 mod owners;
 mod rows;
 mod things;
@@ -61,6 +62,8 @@ enum Slip {
     NoKey,
     UnknownMember,
     UnknownParameter,
+    /// One of the bodies that `malformed` lists.
+    Malformed(usize),
 }
 
 impl Matrix {
@@ -93,7 +96,7 @@ impl Matrix {
         assert!(!path.contains('{'), "{}: the row lacks a part of {path}", route.id);
         let query = match slip {
             Slip::UnknownParameter => "nobody_asked=1",
-            Slip::None | Slip::NoKey | Slip::UnknownMember => row.query,
+            Slip::None | Slip::NoKey | Slip::UnknownMember | Slip::Malformed(_) => row.query,
         };
         if !query.is_empty() {
             path = format!("{path}?{query}");
@@ -107,6 +110,9 @@ impl Matrix {
             let mut body = (row.body)(&self.world);
             if slip == Slip::UnknownMember {
                 body["nobody_asked"] = json!(1);
+            }
+            if let Slip::Malformed(at) = slip {
+                body = malformed::bodies(route.id, &body, &self.world).swap_remove(at);
             }
             Body::from(body.to_string())
         } else {
@@ -230,12 +236,28 @@ impl Matrix {
             let what = format!("{} with an unknown member", route.id);
             self.expect(&what, &answer, &[422], Some("request_invalid"));
         }
+        if route.signed {
+            self.judged_unsigned(route, row, who).await;
+        }
         if row.free {
             return;
         }
         let answer = self.ask(route, row, &one.shows, Which::There, Slip::UnknownParameter).await;
         let what = format!("{} with an unknown parameter", route.id);
         self.expect(&what, &answer, &[400], Some("query_invalid"));
+    }
+
+    /// Nobody is asked to sign what would be refused once they had: what is malformed is told at once, to everybody.
+    async fn judged_unsigned(&mut self, route: &Route, row: &Row, who: &[&Who]) {
+        let bodies = malformed::bodies(route.id, &(row.body)(&self.world), &self.world);
+        for one in who {
+            for (at, body) in bodies.iter().enumerate() {
+                let slip = Slip::Malformed(at);
+                let answer = self.ask(route, row, &one.shows, Which::There, slip).await;
+                let what = format!("{} with {body} by {}", route.id, one.name);
+                self.expect(&what, &answer, &[400, 403, 404, 409, 422], None);
+            }
+        }
     }
 
     fn finish(&self) {

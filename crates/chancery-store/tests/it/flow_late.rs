@@ -32,8 +32,13 @@ async fn offered(flow: &Flow, id: Uuid, reader: &str) -> Option<String> {
     let waiting = inbox["waiting"].as_array().expect("a list");
     let item = waiting.iter().find(|item| item["id"] == json!(id))?;
     assert_eq!(item["action"]["allowed"], true, "{item}");
-    let label = item["action"]["label"].as_str().expect("a label");
-    assert!(!label.contains(|c: char| c.is_ascii_digit() || c == '_'), "in words: {label}");
+    // In words, and in the words of either language.
+    let [label, label_vi] =
+        ["label", "label_vi"].map(|name| item["action"][name].as_str().expect("a label"));
+    for label in [label, label_vi] {
+        assert!(!label.contains(|c: char| c.is_ascii_digit() || c == '_'), "in words: {label}");
+    }
+    assert_ne!(label, label_vi, "each language has its own");
     item["action"]["name"].as_str().map(ToOwned::to_owned)
 }
 

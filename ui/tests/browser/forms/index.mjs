@@ -63,7 +63,7 @@ export async function forms({ claim, place, base, browser, languages, only }) {
       if (!people.has(name)) people.set(name, await Person.arrive({ browser, place, base, name, language, by: 'mouse' }))
       return people.get(name)
     }
-    for (const [name, { who, open, also = [], alone = true }] of Object.entries(FORMS)) {
+    for (const [name, { who, open, also = [], alone = true, asksNothing = false }] of Object.entries(FORMS)) {
       if (only && only !== name) continue
       await claim(`form ${name} · ${language}`, async () => {
         const person = await as(who)
@@ -72,6 +72,11 @@ export async function forms({ claim, place, base, browser, languages, only }) {
         const form = page.locator(`form[data-form="${name}"]`).first()
         await form.waitFor()
         const cases = [...await casesOf(form), ...also]
+        if (asksNothing) {
+          // What has no fields can't be filled in wrongly; it is there, it is one, and it says what it does.
+          if (cases.length > 0 || !(await form.textContent()).trim() || await form.locator('[type=submit]').count() !== 1) throw new Error('it is said to ask for nothing')
+          return
+        }
         if (cases.length === 0) throw new Error('no control of it can be wrong')
         for (const one of cases) {
           const sent = []

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { id, until } from '../place.mjs'
 
+const PURCHASE = join(import.meta.dirname, '../../../../machines/examples/purchase_approval.yaml')
+
 const OUTPUT = {
   type: 'object', required: ['verdict', 'plots'], additionalProperties: false,
   properties: {
@@ -55,14 +57,32 @@ export async function world(place) {
   await until('the job is dead', async () => (await place.json('queue', 'dead', 'list')).some((one) => one.job_id === job))
   const table = place.fresh('shelf')
   await place.cli('db', 'psql', '--admin', '--', '-qc', `create table public.${table} (code text primary key, title text)`)
-  await place.cli('birth', 'protect', `public.${table}`, '--code', 'code', '--enforce', '--as', 'lan')
   const request = await place.cli('approval', 'request', '--kind', 'block_escalation', '--subject', doing.run, '--title', 'A block that is worse', '--as', 'lan')
-  return { workflow, doing, waiting, blocked, job: id('job', job), table, approval: id('apr', request) }
+  await place.cli('birth', 'protect', `public.${table}`, '--code', 'code', '--enforce', '--ttl', '86400', '--as', 'lan')
+  const codes = join(place.home, `${table}.txt`)
+  writeFileSync(codes, 'S-1\n')
+  await place.cli('birth', 'batch', '--collection', `public.${table}`, '--file', codes, '--as', 'lan')
+  const entry = (await place.json('cutter', 'list')).find((one) => one.status === 'review_pending')
+  const gate = await until('a run stands at a gate', async () => (await place.json('cutter', 'orchestrate', 'list')).find((one) => one.state.startsWith('awaiting_')))
+  const { run: { run_id: stands } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', gate.run_name)
+  const token = place.fresh('token')
+  await place.cli('token', 'new', 'lan', '--label', token, '--scope', 'self.read')
+  await place.cli('machine', 'apply', PURCHASE)
+  const custom = await place.cli('run', 'start', '--machine', 'purchase_approval', '--data', '{"amount":1}', '--as', 'lan')
+  return {
+    workflow, doing, waiting, blocked, job: id('job', job), table, approval: id('apr', request), entry: id('ent', entry.entry_id), gate: id('orc', stands),
+    token, machine: 'purchase_approval', custom: id('run', custom),
+  }
 }
 
 const onStep = (call) => async (person, { doing }) => {
   await person.go(`/steps/${doing.step}`)
   await person.press(person.button(`flows.call.${call}`).first())
+}
+const onFinding = (call) => async (person) => {
+  const { items } = await (await person.context.request.get('/v1/problems/silent_worker')).json()
+  await person.go(`/governance/problems/silent_worker/${encodeURIComponent(items[0].item_id)}`)
+  await person.press(person.button(`gov.finding.${call}`))
 }
 const editing = (button) => async (person, { workflow }) => {
   await person.go(`/workflows/${workflow}?propose=1&step=open&view=outline`)
@@ -93,6 +113,8 @@ export const FORMS = {
   } },
   'step': { who: 'lan', open: editing('do_edit') },
   'definition-text': { who: 'lan', open: editing('do_text'), also: [{ what: 'broken YAML', field: 1, value: 'steps:\n  - key: [a\nx: y', key: 'flows.form.unreadable_at' }, { what: 'no object', field: 1, value: '- a', key: 'flows.form.not_object' }] },
+  // Before the draft that takes the step away.
+  'remove-step': { who: 'lan', asksNothing: true, open: editing('do_remove') },
   'save-draft': { who: 'lan', async open(person, made) {
     await editing('do_remove')(person, made)
     await person.press(person.button('flows.edit.do_remove').last())
@@ -117,23 +139,50 @@ export const FORMS = {
     await person.go('/keys')
     await person.press(person.button('shell.own.new_token').first())
   } },
+  'answer-inbox': { who: 'lan', async open(person, { waiting }) {
+    await person.go('/inbox')
+    const row = person.page.locator('main li').filter({ has: person.page.locator(`a[href="/runs/${id('wfr', waiting.run)}"]`) })
+    await person.press(row.getByRole('button', { name: person.word('gov.inbox.answer') }))
+  } },
+  'abandon-entry': { who: 'hoa', async open(person, { entry }) {
+    await person.go(`/entries/${entry}`)
+    await person.press(person.button('rooms.entry.abandon'))
+  } },
+  'revoke-permit': { who: 'minh', async open(person, { table }) {
+    const { items } = await (await person.context.request.get('/v1/births/permits?limit=200')).json()
+    await person.go(`/permits/${items.find((one) => one.collection.endsWith(table)).permit_id}`)
+    await person.press(person.button('rooms.permit.revoke'))
+  } },
+  'stop-run': { who: 'hoa', async open(person, { gate }) {
+    await person.go(`/orchestrator/${gate}`)
+    await person.press(person.button('rooms.run.stop'))
+  } },
+  'revoke-token': { who: 'lan', async open(person, { token }) {
+    await person.go('/keys')
+    await person.press(person.page.locator('main tr').filter({ hasText: token }).getByRole('button', { name: person.word('shell.own.revoke') }))
+  } },
+  'start-custom-run': { who: 'lan', async open(person, { machine }) {
+    await person.go(`/machines/${machine}?tab=runs`)
+    await person.press(person.button('rooms.machine.start'))
+  } },
+  'custom-move': { who: 'lan', async open(person, { machine, custom }) {
+    await person.go(`/machines/${machine}/runs/${custom}`)
+    await person.press(person.page.locator('main .actions button:not([aria-disabled=true])').first())
+  } },
+  'issue-acknowledge': { who: 'minh', open: onFinding('issue_acknowledge') },
+  'issue-resolve': { who: 'minh', open: onFinding('issue_resolve') },
+  'sign-in-again': { who: 'minh', async open(person) {
+    await person.go('/runs')
+    const cookies = await person.context.cookies()
+    await person.context.clearCookies()
+    await person.page.locator('#rail a[href="/workflows"]').click()
+    await person.page.locator('form[data-form="sign-in-again"]').waitFor()
+    // Whoever comes after this form is signed in.
+    await person.context.addCookies(cookies)
+  } },
+  // Last, because it signs out whoever opens it.
   'sign-in': { who: 'lan', async open(person) {
     await person.context.clearCookies()
     await person.page.goto('/sign-in')
   } },
-}
-
-/** Forms that are not opened here, each with its reason. */
-export const NOT_OPENED = {
-  'remove-step': 'it asks for nothing',
-  'answer-inbox': 'one field, as answer-wait has it',
-  'abandon-entry': 'a reason alone, as move-run asks for one',
-  'revoke-permit': 'a reason alone',
-  'stop-run': 'a reason alone',
-  'revoke-token': 'a reason alone',
-  'start-custom-run': 'the same JSON field as custom-move; its check is in tests/unit/forms.test.ts',
-  'custom-move': 'wants a machine of one’s own; its check is in tests/unit/forms.test.ts',
-  'issue-acknowledge': 'a reason alone',
-  'issue-resolve': 'a reason alone',
-  'sign-in-again': 'the fields of sign-in, opened where a session ends',
 }

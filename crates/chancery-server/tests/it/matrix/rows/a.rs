@@ -54,7 +54,7 @@ fn approvals() -> Vec<Row> {
         row("request_approval")
             .body(|world| {
                 let subject = world.find("step").to_owned();
-                json!({ "kind": "step_reopen", "subject_ref": subject, "title": "Again", "expires_in": "1h" })
+                json!({ "kind": "step_reopen", "subject_ref": subject, "title": "Again", "expires_in_seconds": 3600 })
             })
             .there(SAID),
         approval("approval"),

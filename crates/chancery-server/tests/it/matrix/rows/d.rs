@@ -2,15 +2,16 @@
 
 use serde_json::json;
 
-use super::{Part, Row, SAID, row};
+use super::{Part, Row, row};
 
 pub(super) fn rows() -> Vec<Row> {
     let answer = |route| {
         row(route)
             .id("issue", "iss", "")
             .body(|_| json!({ "reason": "seen", "actor_class": "reviewer" }))
-            .missing(&[403, 404, 422, 428])
-            .there(SAID)
+            .missing(&[403, 404])
+            // There is none; whoever may is told so, and not asked to sign first.
+            .there(&[403, 404])
     };
     vec![
         row("problems"),
