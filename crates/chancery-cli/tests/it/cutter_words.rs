@@ -38,7 +38,9 @@ fn a_cut_that_would_be_refused_is_refused_at_once() {
     assert_eq!(place.json(&add)["replayed"], true, "what is stored is stored");
     let mark = ["cutter", "mark", "policy", "--as", "alice"];
     assert_eq!(problem(&place.refused("RC022", &mark))["check"], "unit_limit");
+    assert_eq!(before, place.fingerprint(), "nothing is marked");
     set(&place, "cutter.manifest.max_units", "20000");
+    let before = place.fingerprint();
     let unknown = [&mark[..], &["--unit-kind", "law_units"]].concat();
     let refused = problem(&place.refused("RC022", &unknown));
     assert_eq!((&refused["check"], &refused["found"]), (&json!("vocabulary"), &json!(["unit_kind.law_units"])));

@@ -290,8 +290,22 @@ async fn a_joined_escalation_replays() {
     scene.db.forge(&["update iu.unit_version set body = body || '!' where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
     let foreign = scene.verify(other).await.expect("a verdict").report.escalation_ref;
     scene.db.forge(&["update iu.unit_version set body = left(body, -1) where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
+    scene
+        .db
+        .forge(&[
+            "create table public.kept as select id, deleted_at from iu.information_unit",
+            "update iu.information_unit set deleted_at = null where doc_code = 'RULES'",
+        ])
+        .await;
     let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
-    assert!(!again.passed(), "the units are gone");
+    scene
+        .db
+        .forge(&[
+            "update iu.information_unit u set deleted_at = k.deleted_at from public.kept k where k.id = u.id",
+            "drop table public.kept",
+        ])
+        .await;
+    assert!(!again.passed(), "what was taken back lives");
     assert_eq!(again.report.escalation_ref, first, "it joins");
 
     let auditor = scene.db.store(chancery_store::Role::Auditor);
