@@ -1,8 +1,8 @@
 //! CUT-8, CUT-9: a verification that can fail. As a superuser with the triggers off, one thing is forged at a time; VERIFY finds and
 //! names it, takes the cut back, opens an escalation, and the failed entry stays as it is.
 
-use chancery_engine::cutter::{self, Verdict};
 use chancery_engine::audit::{self, Pins};
+use chancery_engine::cutter::{self, Verdict};
 use chancery_engine::{Error, iu};
 use chancery_model::cutter::{
     LaneSigner, VERIFIER_LANE, Verification, lane_payload, verifier_attested,
@@ -315,7 +315,8 @@ async fn a_joined_escalation_replays() {
     let report = audit::verify_bundle(&file, Pins::default()).await.expect("a report");
     assert_eq!(report.mismatches, []);
 
-    let (joined, foreign) = (again.report.verify_result_id.expect("a result"), foreign.expect("one"));
+    let (joined, foreign) =
+        (again.report.verify_result_id.expect("a result"), foreign.expect("one"));
     scene
         .db
         .forge(&[&format!(
@@ -324,7 +325,9 @@ async fn a_joined_escalation_replays() {
         .await;
     let found = look().await.mismatches;
     assert!(
-        found.iter().any(|one| one.rule == "result_is_of_the_cut" && one.key.contains(&joined.to_string())),
+        found
+            .iter()
+            .any(|one| one.rule == "result_is_of_the_cut" && one.key.contains(&joined.to_string())),
         "{found:?}"
     );
 }
