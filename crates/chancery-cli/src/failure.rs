@@ -90,11 +90,19 @@ impl Failure {
 
     /// The entries that a cut waits for, as the problems name them.
     pub(crate) fn blockers(&self) -> Vec<String> {
-        let named = self.problems().iter().filter_map(|problem| problem.facts.get("blockers")?.as_array());
+        let named =
+            self.problems().iter().filter_map(|problem| problem.facts.get("blockers")?.as_array());
         let text = |one: &Value, name: &str| one[name].as_str().unwrap_or_default().to_owned();
         named
             .flatten()
-            .map(|one| format!("{} ({}, {})", text(one, "entry_id"), text(one, "document_id"), text(one, "status")))
+            .map(|one| {
+                format!(
+                    "{} ({}, {})",
+                    text(one, "entry_id"),
+                    text(one, "document_id"),
+                    text(one, "status")
+                )
+            })
             .collect()
     }
 

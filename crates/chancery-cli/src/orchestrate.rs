@@ -82,9 +82,7 @@ Example:
     )]
     Void(Reasoned),
     /// Remove a dry run and its files; a live run is refused
-    #[command(
-        after_help = "Example:\n  $ chancery cutter orchestrate remove --run-id ictr-…"
-    )]
+    #[command(after_help = "Example:\n  $ chancery cutter orchestrate remove --run-id ictr-…")]
     Remove(Named),
     /// Take many documents through their runs: planning in parallel, writes one after another
     #[command(after_help = "\
@@ -338,12 +336,8 @@ async fn approve_rehearsal(
         return Ok(Outcome::Done);
     }
     let desk = Desk::open(context, Duty::Review).await?;
-    let approved = engine::approve_rehearsal(
-        root,
-        args.named.run_id,
-        &desk.actor,
-        args.rationale.as_deref(),
-    )?;
+    let approved =
+        engine::approve_rehearsal(root, args.named.run_id, &desk.actor, args.rationale.as_deref())?;
     told_approved(context, &approved)
 }
 

@@ -23,7 +23,7 @@ begin
      -- A run marks its request itself: one that is there already is somebody else's.
      or exists (select from cutter_governance.decision_backlog_entry e
                  where e.entry_id = p_entry_id and not exists (select from orchestrator.run r where r.entry_id = e.entry_id)) then
-    perform internal.refuse(internal.problem('RO009', jsonb_build_object('run_id', p_run_id, 'run_name', p_run_name)));
+    perform internal.refuse(internal.problem('RO009', jsonb_build_object('run_uuid', p_run_id, 'run_id', p_run_name)));
   end if;
   -- Two starts at once: the second waits here and then sees the first.
   perform internal.take_turn('orchestrator.document:' || p_document_id);

@@ -38,15 +38,23 @@ fn a_cut_that_would_be_refused_is_refused_at_once() {
     assert_eq!(place.json(&add)["replayed"], true, "what is stored is stored");
     let mark = ["cutter", "mark", "policy", "--as", "alice"];
     assert_eq!(problem(&place.refused("RC022", &mark))["check"], "unit_limit");
+    assert_eq!(before, place.fingerprint(), "nothing is marked");
     set(&place, "cutter.manifest.max_units", "20000");
+    let before = place.fingerprint();
     let unknown = [&mark[..], &["--unit-kind", "law_units"]].concat();
     let refused = problem(&place.refused("RC022", &unknown));
-    assert_eq!((&refused["check"], &refused["found"]), (&json!("vocabulary"), &json!(["unit_kind.law_units"])));
+    assert_eq!(
+        (&refused["check"], &refused["found"]),
+        (&json!("vocabulary"), &json!(["unit_kind.law_units"]))
+    );
     assert_eq!(before, place.fingerprint(), "nothing is marked");
 
     // The scenario that it belongs to is kept with the entry.
     let entry = place.done(&[&mark[..], &["--scenario", "dieu44"]].concat()).stdout;
-    let kept = format!("select scenario_ref from cutter_governance.decision_backlog_entry where entry_id = '{}'", entry.trim());
+    let kept = format!(
+        "select scenario_ref from cutter_governance.decision_backlog_entry where entry_id = '{}'",
+        entry.trim()
+    );
     assert_eq!(place.superuser(&kept).trim(), "dieu44");
 }
 
@@ -58,12 +66,18 @@ fn a_review_does_not_lose_its_rationale() {
     let approve = ["cutter", "review", &entry, "--approve", "--as", "rita"];
     assert_eq!(place.json(&approve)["replayed"], true);
     let before = place.fingerprint();
-    for (more, differs) in [(["--rationale", "read in full"], "rationale"), (["--risk", "high"], "risk")] {
+    for (more, differs) in
+        [(["--rationale", "read in full"], "rationale"), (["--risk", "high"], "risk")]
+    {
         let refused = problem(&place.refused("RC023", &[&approve[..], &more].concat()));
-        assert_eq!((&refused["differs_in"], &refused["entry_id"]), (&json!([differs]), &json!(entry)));
+        assert_eq!(
+            (&refused["differs_in"], &refused["entry_id"]),
+            (&json!([differs]), &json!(entry))
+        );
     }
     assert_eq!(before, place.fingerprint(), "a refusal changes nothing");
-    let said = place.run(&["cutter", "review", &entry, "--preview", "--rationale", "x"]).ends_with(2);
+    let said =
+        place.run(&["cutter", "review", &entry, "--preview", "--rationale", "x"]).ends_with(2);
     assert!(said.stderr.contains("--rationale"), "{said:?}");
 
     // Deferred and decided again, the words are stored, shown and part of what is signed.
@@ -86,8 +100,13 @@ fn a_taken_key_names_what_it_stands_for() {
     let other = place.file("other.md", "# Other\n");
     place.done(&["doc", "add", &other, "--id", "other", "--prefix", "OO", "--as", "alice"]);
     let first = place.done(&["cutter", "mark", "other", "--key", "mine", "--as", "alice"]).stdout;
-    let refused = problem(&place.refused("RC015", &["cutter", "mark", "policy", "--key", "mine", "--as", "alice"]));
-    assert_eq!((&refused["stands_for"], &refused["document_id"]), (&json!(first.trim()), &json!("other")));
+    let refused = problem(
+        &place.refused("RC015", &["cutter", "mark", "policy", "--key", "mine", "--as", "alice"]),
+    );
+    assert_eq!(
+        (&refused["stands_for"], &refused["document_id"]),
+        (&json!(first.trim()), &json!("other"))
+    );
     assert_eq!((&refused["status"], &refused["marked_by"]), (&json!("marked"), &json!("alice")));
     assert_eq!(refused["differs_in"], json!(["payload"]));
     assert_eq!(refused["way"], format!("chancery cutter show {}", first.trim()));
@@ -104,7 +123,11 @@ fn units_before_a_cut_lead_on() {
     assert!(advice().contains("chancery cutter mark policy --version 1"));
     let entry = place.done(&["cutter", "mark", "policy", "--as", "alice"]).stdout;
     let said = advice();
-    assert!(said.contains("its request is marked") && said.contains(&format!("chancery cutter show {}", entry.trim())), "{said}");
+    assert!(
+        said.contains("its request is marked")
+            && said.contains(&format!("chancery cutter show {}", entry.trim())),
+        "{said}"
+    );
 }
 
 /// IU-1: a text whose lines end with CR alone is cut like any other, and each unit stands on its own lines.

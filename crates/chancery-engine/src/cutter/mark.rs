@@ -66,7 +66,8 @@ pub async fn mark(
     let publication_type =
         request.publication_type.as_deref().unwrap_or_else(|| publication_type(cut.profile));
     // What the review would refuse is refused now.
-    let sections = cut.units.iter().map(|unit| format!("section_type.{}", unit.section_type.as_str()));
+    let sections =
+        cut.units.iter().map(|unit| format!("section_type.{}", unit.section_type.as_str()));
     let words: BTreeSet<String> = sections
         .chain([format!("unit_kind.{unit_kind}"), format!("publication_type.{publication_type}")])
         .collect();

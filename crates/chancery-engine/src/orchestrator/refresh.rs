@@ -21,7 +21,9 @@ pub async fn refresh_sidecar(store: &Store, root: &Path, run_id: RunId) -> Resul
         Err(error) => return Err(error.into()),
     };
     let name = run_id.to_string();
-    let Some(run) = store.orchestrator_run(&name).await.map_err(Error::from)? else { return Ok(()) };
+    let Some(run) = store.orchestrator_run(&name).await.map_err(Error::from)? else {
+        return Ok(());
+    };
     view::bring_up(store, &mut sidecar, &run).await.map_err(|stop| stop.of_run(&name))?;
     Ok(())
 }

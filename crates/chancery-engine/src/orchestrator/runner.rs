@@ -19,10 +19,10 @@ use super::lock::{self, Lock};
 use super::phase::{Phase, question};
 use super::phases::Work;
 use super::plan::{Choice, chosen, entry_id, outlook};
+use super::refused_runs::{over, refused_approval_stop, refused_start};
 use super::run_id::RunId;
 use super::sidecar::{Error as SidecarError, Mode, PhaseRecord, PhaseResult, Run, Sidecar};
 use super::sign_documents::{sign, unsigned_documents};
-use super::refused_runs::{over, refused_approval_stop, refused_start};
 use super::stop::{Stop, drift_code};
 use super::view;
 use crate::Error;
@@ -493,11 +493,16 @@ impl<A: Aides> Runner<'_, A> {
             Some(Code::RO003) => {
                 let differences = problem.and_then(|p| p.facts.get("differences")).cloned();
                 let dimension = problem.and_then(|p| p.facts.get("dimension")).cloned();
-                let dimensions = differences.as_ref().and_then(Value::as_array).into_iter().flatten();
-                let codes: BTreeSet<&str> =
-                    dimensions.filter_map(|one| one["dimension"].as_str()).map(drift_code).collect();
+                let dimensions =
+                    differences.as_ref().and_then(Value::as_array).into_iter().flatten();
+                let codes: BTreeSet<&str> = dimensions
+                    .filter_map(|one| one["dimension"].as_str())
+                    .map(drift_code)
+                    .collect();
                 Some(Halted {
-                    code: drift_code(dimension.as_ref().and_then(Value::as_str).unwrap_or_default()),
+                    code: drift_code(
+                        dimension.as_ref().and_then(Value::as_str).unwrap_or_default(),
+                    ),
                     to: "stopped_drift".to_owned(),
                     facts: json!({ "dimension": dimension, "differences": differences, "codes": codes }),
                 })

@@ -75,7 +75,13 @@ async fn an_exhausted_verification_becomes_an_escalation_entry() {
     assert_eq!(shown.detail.entry.escalation_of, Some(entry));
     assert_eq!(shown.detail.entry.payload["signal_source"], "verify");
 
-    scene.db.forge(&["drop trigger in_the_way on cutter_governance.verify_result", "drop function iu.in_the_way()"]).await;
+    scene
+        .db
+        .forge(&[
+            "drop trigger in_the_way on cutter_governance.verify_result",
+            "drop function iu.in_the_way()",
+        ])
+        .await;
     assert!(scene.verify(entry).await.expect("verified at last").passed());
     let refused = scene.verify.fn_escalate_verification(entry, "late", "vera").await;
     assert_eq!(codes(refused.map_err(Error::from)), [Code::RC019], "it has its verdict");

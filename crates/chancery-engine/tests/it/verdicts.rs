@@ -1,8 +1,8 @@
 //! CUT-8, CUT-9: a verification that can fail. As a superuser with the triggers off, one thing is forged at a time; VERIFY finds and
 //! names it, takes the cut back, opens an escalation, and the failed entry stays as it is.
 
-use chancery_engine::cutter::{self, Verdict};
 use chancery_engine::audit::{self, Pins};
+use chancery_engine::cutter::{self, Verdict};
 use chancery_engine::{Error, iu};
 use chancery_model::cutter::{
     LaneSigner, VERIFIER_LANE, Verification, lane_payload, verifier_attested,
@@ -290,8 +290,22 @@ async fn a_joined_escalation_replays() {
     scene.db.forge(&["update iu.unit_version set body = body || '!' where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
     let foreign = scene.verify(other).await.expect("a verdict").report.escalation_ref;
     scene.db.forge(&["update iu.unit_version set body = left(body, -1) where unit_id in (select id from iu.information_unit where doc_code = 'OTHER')"]).await;
+    scene
+        .db
+        .forge(&[
+            "create table public.kept as select id, deleted_at from iu.information_unit",
+            "update iu.information_unit set deleted_at = null where doc_code = 'RULES'",
+        ])
+        .await;
     let again = cutter::verify_again(&scene.verify, &scene.vera, entry).await.expect("a verdict");
-    assert!(!again.passed(), "the units are gone");
+    scene
+        .db
+        .forge(&[
+            "update iu.information_unit u set deleted_at = k.deleted_at from public.kept k where k.id = u.id",
+            "drop table public.kept",
+        ])
+        .await;
+    assert!(!again.passed(), "what was taken back lives");
     assert_eq!(again.report.escalation_ref, first, "it joins");
 
     let auditor = scene.db.store(chancery_store::Role::Auditor);
@@ -301,7 +315,8 @@ async fn a_joined_escalation_replays() {
     let report = audit::verify_bundle(&file, Pins::default()).await.expect("a report");
     assert_eq!(report.mismatches, []);
 
-    let (joined, foreign) = (again.report.verify_result_id.expect("a result"), foreign.expect("one"));
+    let (joined, foreign) =
+        (again.report.verify_result_id.expect("a result"), foreign.expect("one"));
     scene
         .db
         .forge(&[&format!(
@@ -310,7 +325,9 @@ async fn a_joined_escalation_replays() {
         .await;
     let found = look().await.mismatches;
     assert!(
-        found.iter().any(|one| one.rule == "result_is_of_the_cut" && one.key.contains(&joined.to_string())),
+        found
+            .iter()
+            .any(|one| one.rule == "result_is_of_the_cut" && one.key.contains(&joined.to_string())),
         "{found:?}"
     );
 }

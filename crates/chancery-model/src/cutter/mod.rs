@@ -10,7 +10,9 @@ mod payload;
 mod snapshot;
 
 pub use effect::{ChangeSet, Effect, UnitEffect, change_set_digest, effect_digest};
-pub use id::{abandonment_id, derived_uuid, entry_id, escalation_id, rollback_id, verification_given_up_id};
+pub use id::{
+    abandonment_id, derived_uuid, entry_id, escalation_id, rollback_id, verification_given_up_id,
+};
 pub use manifest::{FIRST_CUT, Manifest, ManifestUnit};
 pub use payload::{
     Decision, EXECUTOR_LANE, Lane, LaneSigner, VERIFIER_LANE, Verification, abandon_evidence,

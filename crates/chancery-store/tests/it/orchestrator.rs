@@ -105,7 +105,7 @@ async fn a_start_needs_a_name_and_a_free_document() {
         let misnamed = Run { name: name.to_owned(), ..run.clone() };
         assert_eq!(
             refusal(world.start(&misnamed).await),
-            (RO009, json!({ "run_id": run.id, "run_name": name }))
+            (RO009, json!({ "run_uuid": run.id, "run_id": name }))
         );
     }
     let lost = Run { document: "nowhere".to_owned(), ..run.clone() };

@@ -58,7 +58,11 @@ fn stop_route_reports_are_signed_compared_and_audited() {
 
     let whole = scene.started("other");
     scene.completed(&whole);
-    foreign(&scene.one("select path from kb.revision where path like 'orchestrator/runs-index/%' limit 1"));
+    foreign(
+        &scene.one(
+            "select path from kb.revision where path like 'orchestrator/runs-index/%' limit 1",
+        ),
+    );
     let said = scene.place.run(&["audit", "verify", "--json"]).ends_with(1).json();
     let found: Vec<&Value> = said["mismatches"].as_array().expect("a list").iter().collect();
     for path in [of_sovereign.as_str(), "orchestrator/runs-index/"] {
@@ -120,13 +124,18 @@ fn a_dry_run_is_removed_and_a_live_one_is_not() {
     assert!(signed.contains("read in full"), "what is said is signed: {signed}");
     let live = scene.started("policy");
     let listed = scene.orchestrate(&["list", "--json"]).ends_with(0).json();
-    let ids: Vec<&Value> = listed.as_array().expect("runs").iter().map(|run| &run["run_id"]).collect();
+    let ids: Vec<&Value> =
+        listed.as_array().expect("runs").iter().map(|run| &run["run_id"]).collect();
     assert_eq!(ids.len(), 2);
     assert!(ids.contains(&&json!(dry)) && ids.contains(&&json!(live)), "{ids:?}");
     let shown = scene.orchestrate(&["status", "--run-id", &live, "--json"]).ends_with(0).json();
-    assert_eq!((&shown["run"]["run_id"], &shown["run"]["run_uuid"]), (&json!(live), &json!(id(&live))));
+    assert_eq!(
+        (&shown["run"]["run_id"], &shown["run"]["run_uuid"]),
+        (&json!(live), &json!(id(&live)))
+    );
 
-    let remove = |run: &str| scene.unchanged_database(|| scene.orchestrate(&["remove", "--run-id", run]));
+    let remove =
+        |run: &str| scene.unchanged_database(|| scene.orchestrate(&["remove", "--run-id", run]));
     stopped(&remove(&live).ends_with(3), "STOP_NOT_A_DRY_RUN: ");
     assert!(scene.folder(&live).join("state.json").exists());
     assert_eq!(remove(dry).ends_with(0).stdout, format!("{dry}\n"));

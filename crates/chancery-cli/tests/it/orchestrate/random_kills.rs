@@ -46,7 +46,7 @@ fn runs_killed_at_random_instants_reach_their_end() {
         let document = format!("killed{n}");
         scene.document(&document, UNITS);
         let run = RunId::new(jiff::Timestamp::now()).to_string();
-        let mut runner = begun(&scene, place, &document, &run);
+        let runner = begun(&scene, place, &document, &run);
         let after = clocks[n % PLACES.len()].0.mul_f64(draw.fraction());
         let was_at_work = runner.killed_after(after);
         met += usize::from(was_at_work);

@@ -39,7 +39,9 @@ pub fn remove_rehearsal(root: &Path, run_id: RunId) -> Result<(), Stop> {
         return Err(Stop::new(
             "STOP_NOT_A_DRY_RUN",
             format!("run {run_id} is a live run, and its folder is part of its evidence"),
-            format!("a live run is ended by a sovereign: `cutter orchestrate void --run-id {run_id} --reason TEXT`"),
+            format!(
+                "a live run is ended by a sovereign: `cutter orchestrate void --run-id {run_id} --reason TEXT`"
+            ),
         ));
     }
     let path = sidecar.folder().path().to_owned();
