@@ -20,7 +20,8 @@ declare
   v_entry_verified constant bytea := (
     select fsm.require_move_signature('cut_request', r.entry_id, 'abandoned', 'sovereign', 'rpc', 'abandon', p_entry_evidence, p_principal, 'void:' || r.run_name,
                                       p_reason, p_key_id, p_entry_signature)
-      from orchestrator.run r where r.run_id = p_run_id and p_entry_signature is not null);
+      from orchestrator.run r join cutter_governance.decision_backlog_entry e on e.entry_id = r.entry_id and e.status <> 'abandoned'
+     where r.run_id = p_run_id and p_entry_signature is not null);
 begin
   v_run := orchestrator.require_run(p_run_id);
   if v_run.state_code = 'voided_sovereign' then

@@ -599,7 +599,7 @@ export interface paths {
         /** Keys that one asked for, the newest first. */
         get: operations["key_requests"];
         put?: never;
-        /** Ask the operator to accept a public key as one's own. */
+        /** Ask the operator to accept a public key as one's own, or put it in the place of a live one. */
         post: operations["new_key_request"];
         delete?: never;
         options?: never;
@@ -3464,6 +3464,8 @@ export interface components {
              *     `{"domain":"chancery.key.v1","meaning":"this key is mine","principal":…,"public_key":…}`.
              */
             possession: string;
+            /** @description A live key of one's own that this one takes the place of. Then no operator is needed, and that key is revoked. */
+            replaces?: components["schemas"]["ReplacedKey"] | null;
         };
         /** @description A move that is to be made, or looked at. */
         NewMove: {
@@ -4189,6 +4191,15 @@ export interface components {
         Released: {
             /** Format: int64 */
             released: number;
+        };
+        /** @description The word of an old key. */
+        ReplacedKey: {
+            key_id: components["schemas"]["KeyId"];
+            /**
+             * @description The old key's signature, hex, under the same type and the canonical JSON
+             *     `{"domain":"chancery.key.v1","meaning":"this key replaces mine","old_key_id":…,"principal":…,"public_key":…}`, ids as UUIDs.
+             */
+            signature: string;
         };
         /** @description A batch of replays, and the approval that somebody else gives. */
         Replay: {
