@@ -92,6 +92,8 @@ pub(crate) const RULES: &[&str] = &[
     "config.dot_config",
     "config.message",
     "config.palette",
+    "birth.drawn_codes", // of ids that were drawn, for a week
+    "birth.family_part",
     "config.partitioned_table",
     "config.refusal",
     "config.theme",
