@@ -74,7 +74,8 @@ begin
   loop
     execute format('revoke execute on function %s from public', v_function);
   end loop;
-  grant execute on function pg_advisory_xact_lock(bigint) to chancery_migrator;
+  -- It takes the lock as the owner that it becomes.
+  grant execute on function pg_advisory_xact_lock(bigint) to chancery_owner;
 end
 $closed$";
 

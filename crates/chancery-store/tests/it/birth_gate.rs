@@ -7,7 +7,7 @@ use sqlx::postgres::PgConnection;
 use sqlx::{AssertSqlSafe, Executor as _};
 
 use crate::approval_world::refusal;
-use crate::birth_world::{BORN, NOTHING, OLD, Policy, RESERVED, Shop, transaction};
+use crate::birth_world::{BORN, NOTHING, OLD, Policy, Shop, transaction};
 use crate::support::codes;
 
 /// The ways to write a row by hand; `{}` is its code.

@@ -106,7 +106,7 @@ async fn every_argument_that_must_say_something() {
     let mut admin = db.superuser().await;
     // Where the argument stands in the condition alone, and what it refuses with beside other conditions, differs; that it is asked does not.
     let asked: Vec<String> = sqlx::query_scalar(
-        "select distinct format('%s %s', p.oid::regproc, m.found[1])
+        "select distinct format('%s %s', p.oid::regproc, m.found[1]) collate \"C\"
            from pg_proc p join pg_namespace n on n.oid = p.pronamespace,
                 regexp_matches(p.prosrc, 'is_blank[(]([a-z_.]+(?: ->> ''[a-z_]+'')?)[)]', 'g') m (found)
           where n.nspowner = 'chancery_owner'::regrole order by 1",

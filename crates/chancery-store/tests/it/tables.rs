@@ -94,6 +94,8 @@ pub(crate) const RULES: &[&str] = &[
     "config.colour",
     "config.palette",
     "config.silhouette",
+    "birth.drawn_codes", // of ids that were drawn, for a week
+    "birth.family_part",
     "config.partitioned_table",
     "config.refusal",
     "config.theme",
