@@ -134,6 +134,9 @@ export const NOT_OPENED = {
   'start-custom-run': 'the same JSON field as custom-move; its check is in tests/unit/forms.test.ts',
   'custom-move': 'wants a machine of one’s own; its check is in tests/unit/forms.test.ts',
   'issue-acknowledge': 'a reason alone',
+  freeze: 'a reason alone',
+  thaw: 'a reason alone',
+  'withdraw-change': 'a reason alone',
   'issue-resolve': 'a reason alone',
   'sign-in-again': 'the fields of sign-in, opened where a session ends',
 }
