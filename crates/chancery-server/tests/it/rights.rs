@@ -183,7 +183,7 @@ async fn http_lets_in_whom_the_machines_know() {
     let mut wrong = Vec::new();
     for class in &classes {
         let name = format!("r-{}", class.replace('_', "-"));
-        let person = Person::new(&scene, &name, "service", &[class]).await;
+        let person = Person::service(&scene, &name, &[class]).await;
         for door in &doors {
             let rows = definitions().into_iter().flat_map(|definition| {
                 let scope = definition.scope.code();
@@ -223,7 +223,7 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
     let scene = Scene::new().await;
     let rota = Definition::from(&File::parse(ROTA).expect("a machine file"));
     scene.db.definition(&rota).await;
-    let planner = Person::new(&scene, "planner", "service", &["executor_worker"]).await;
+    let planner = Person::service(&scene, "planner", &["executor_worker"]).await;
     let planned = async || {
         let (key, body) = (Uuid::now_v7().to_string(), json!({ "machine": "rota" }));
         let begun = planner.post(&scene, "/v1/runs", &key, &body).await;
@@ -234,7 +234,7 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
     let (mut accepted, mut tried) = (BTreeMap::<String, usize>::new(), 0);
     for class in classes.into_iter().flatten() {
         let name = format!("o-{}", class.replace('_', "-"));
-        let person = Person::new(&scene, &name, "service", &[&class]).await;
+        let person = Person::service(&scene, &name, &[&class]).await;
         let actor = Actor::new(name, None);
         for to in &targets {
             let key = Uuid::now_v7().to_string();
