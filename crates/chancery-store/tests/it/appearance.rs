@@ -43,7 +43,9 @@ async fn the_checker_the_database_and_the_pages_know_the_same_tokens() {
     let drawn: BTreeSet<String> = list
         .lines()
         .filter_map(|line| line.trim().split_once(':'))
-        .filter(|(name, _)| name.chars().all(|c| c.is_ascii_lowercase() || c == '_'))
+        .filter(|(name, _)| {
+            !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '_')
+        })
         .map(|(name, _)| format!("icon.{name}"))
         .collect();
     assert_eq!(drawn, icons.into_iter().collect());
