@@ -138,9 +138,7 @@ async fn apply(context: &mut Context, args: &Apply) -> Result<Outcome, Failure> 
     let activate = if args.older {
         Activate::AlsoOlder
     } else {
-        Activate::from(
-            !args.no_activate && (args.activate || definition.scope == Scope::Custom),
-        )
+        Activate::from(!args.no_activate && (args.activate || definition.scope == Scope::Custom))
     };
     let store = Session::open(context).await?.store(Role::Migrator).await?;
     let applied_by = context.config.principal.as_deref().unwrap_or(OPERATOR);

@@ -53,7 +53,11 @@ Example:
 #[derive(Debug, Args)]
 pub(crate) struct New {
     /// The principal, as with --for
-    #[arg(value_name = "PRINCIPAL", required_unless_present = "principal", conflicts_with = "principal")]
+    #[arg(
+        value_name = "PRINCIPAL",
+        required_unless_present = "principal",
+        conflicts_with = "principal"
+    )]
     name: Option<String>,
     /// The principal that the token is for
     #[arg(long = "for", value_name = "PRINCIPAL", value_parser = named)]
@@ -72,7 +76,9 @@ pub(crate) struct New {
 /// The name of a principal. Earlier releases took the lifetime here, which no name looks like.
 fn named(text: &str) -> Result<String, String> {
     match duration(text) {
-        Ok(_) => Err("--for names the principal; how long the token is good is --expires".to_owned()),
+        Ok(_) => {
+            Err("--for names the principal; how long the token is good is --expires".to_owned())
+        }
         Err(_) => Ok(text.to_owned()),
     }
 }

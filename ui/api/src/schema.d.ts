@@ -306,7 +306,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take a change back before others were asked. */
+        /** Take a change back before others were asked, as a draft; a draft is given up for good. */
         post: operations["withdraw_change"];
         delete?: never;
         options?: never;
@@ -957,7 +957,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Take a proposal back before others were asked. */
+        /** Take a proposal back before others were asked, as a draft; a draft is given up for good. */
         post: operations["withdraw_proposal"];
         delete?: never;
         options?: never;
@@ -1796,6 +1796,40 @@ export interface paths {
         get: operations["list_workers"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{class}/freeze": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Freeze a class of workers: silent ones do not recover until it is thawed. */
+        post: operations["freeze_workers"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/workers/{class}/thaw": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Thaw a class of workers: silent ones recover with their next good tick. */
+        post: operations["thaw_workers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2649,6 +2683,12 @@ export interface components {
         /** @description What was found, the best first. */
         Found: {
             items: components["schemas"]["Hit"][];
+        };
+        /** @description Why a class of workers is frozen or thawed. */
+        FreezeWorkers: {
+            reason: string;
+            /** @description Only needed when the caller holds several classes that may. */
+            actor_class?: string | null;
         };
         /** @description Who says so. */
         GeneratedBy: {
@@ -3532,6 +3572,61 @@ export interface components {
              * @default null
              */
             trigger: components["schemas"]["Trigger"] | null;
+        };
+        /**
+         * @description A summary that is to be put. The database judges it, so that whatever is wrong with it is refused with its code and kept on record;
+         *     the schema is for those who write one.
+         */
+        NewSummary: {
+            /** @description One of the eight categories of problems, or `executors`. */
+            category: string;
+            /** @description `*`, or the name of one item of the category. */
+            subject: string;
+            /** @description `green`, `yellow` or `red`. */
+            state: string;
+            /** @description One line. */
+            text_en: string;
+            /** @description One line. */
+            text_vi: string;
+            /**
+             * @description Without contents or secrets.
+             * @default {}
+             */
+            facts: {
+                [key: string]: unknown;
+            };
+            /**
+             * Format: int64
+             * @description How many sources it rests on; at least one.
+             */
+            source_event_count: number;
+            /**
+             * Format: int64
+             * @description Needed when more are counted than named.
+             * @default null
+             */
+            source_event_total: number | null;
+            /** @description The sources, at most the first 100. */
+            source_event_refs: string[];
+            time_window: components["schemas"]["Window"];
+            generated_by: components["schemas"]["GeneratedBy"];
+            /**
+             * Format: double
+             * @description From 0 to 1; an agent always says it.
+             * @default null
+             */
+            confidence: number | null;
+            /**
+             * @description 32 hexadecimal digits.
+             * @default null
+             */
+            trace_id: string | null;
+            /**
+             * Format: uuid
+             * @description The event that ended the problem, where green follows yellow or red.
+             * @default null
+             */
+            resolved_by: string | null;
         };
         /** @description A token that is wanted. */
         NewToken: {
@@ -4563,6 +4658,8 @@ export interface components {
             /** @description Who is in charge. */
             pic?: string | null;
             executor: string;
+            /** @description The version of a unit that it works on, kept as it was when the work began. */
+            pinned_version_id?: components["schemas"]["UnitVersionId"] | null;
             started_at?: string | null;
             deadline?: string | null;
             past_deadline: boolean;
@@ -4597,6 +4694,8 @@ export interface components {
             skipped: boolean;
             pic?: string | null;
             executor: string;
+            /** @description The version of a unit that it works on, kept as it was when the work began. */
+            pinned_version_id?: components["schemas"]["UnitVersionId"] | null;
             deadline?: string | null;
             past_deadline: boolean;
             completed_at?: string | null;
@@ -5198,6 +5297,14 @@ export interface components {
         /** @description Workers and loops. */
         Workers: {
             items: components["schemas"]["Worker"][];
+            /** @description What the caller can do to a class of workers. */
+            actions: components["schemas"]["Action"][];
+        };
+        /** @description A class of workers as it stands now. */
+        WorkersFrozen: {
+            class: string;
+            frozen: boolean;
+            reason: string;
         };
         /** @description A workflow that can be started. */
         Workflow: {
@@ -9691,9 +9798,7 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    [key: string]: unknown;
-                };
+                "application/json": components["schemas"]["NewSummary"];
             };
         };
         responses: {
@@ -10464,6 +10569,90 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["Workers"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    freeze_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                class: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FreezeWorkers"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkersFrozen"];
+                };
+            };
+            400: components["responses"]["Malformed"];
+            401: components["responses"]["Nobody"];
+            403: components["responses"]["NotPermitted"];
+            404: components["responses"]["NotThere"];
+            405: components["responses"]["OtherMethod"];
+            406: components["responses"]["OtherForm"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["Conflict"];
+            412: components["responses"]["HasChanged"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["OtherMedia"];
+            422: components["responses"]["Refused"];
+            428: components["responses"]["BringFirst"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Defect"];
+            503: components["responses"]["NotNow"];
+        };
+    };
+    thaw_workers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                class: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["FreezeWorkers"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["WorkersFrozen"];
                 };
             };
             400: components["responses"]["Malformed"];

@@ -61,7 +61,8 @@ fn people_and_programs_are_let_in_and_out() {
     let life = [&new[..2], &["--for", "90d"], &new[3..]].concat();
     let said = place.run(&life).ends_with(2);
     assert!(said.stderr.contains("--expires"), "a lifetime is no principal: {said:?}");
-    let made = place.json(&[&new[..2], &["--for", "scanner"], &new[3..], &["--expires", "90d"]].concat());
+    let made =
+        place.json(&[&new[..2], &["--for", "scanner"], &new[3..], &["--expires", "90d"]].concat());
     assert_eq!(made["token"]["principal"], "scanner");
     let secret = made["secret"].as_str().expect("a token").to_owned();
     let listed = place.done(&["token", "list", "scanner"]);

@@ -154,8 +154,7 @@ fn it_is_voted_on(place: &Place, id: &str) {
     assert!(said.stderr.contains("--class"), "{said:?}");
     assert_eq!(place.fingerprint(), before);
 
-    let said =
-        run(&["--abstain", "--reason", "the annex is missing", "--as", "rita"]).ends_with(0);
+    let said = run(&["--abstain", "--reason", "the annex is missing", "--as", "rita"]).ends_with(0);
     assert_eq!(said.stdout, "pending\n", "behind a login of her own: {said:?}");
     assert_eq!(run(&["--approve", "--as", "bob"]).ends_with(0).stdout, "pending\n");
     assert_eq!(run(&["--approve", "--as", "carol"]).ends_with(0).stdout, "approved\n");
@@ -170,7 +169,11 @@ fn it_is_voted_on(place: &Place, id: &str) {
     assert_eq!(voters, ["rita", "bob", "carol"]);
     assert_eq!(shown["votes"][0]["rationale"], "the annex is missing", "why stands with the vote");
     let signed = "select vote_payload::jsonb ->> 'rationale' from approval.approval_vote where voter = 'rita'";
-    assert_eq!(place.superuser(signed).trim(), "the annex is missing", "and is part of what was signed");
+    assert_eq!(
+        place.superuser(signed).trim(),
+        "the annex is missing",
+        "and is part of what was signed"
+    );
     assert!(place.done(&["approval", "show", id]).stdout.contains("the annex is missing"));
 }
 

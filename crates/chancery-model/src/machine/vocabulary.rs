@@ -178,7 +178,10 @@ impl ActorClass {
     pub const fn can_act(self, scope: Scope) -> bool {
         match (self, scope) {
             (Self::Observer, _)
-            | (Self::ReviewAuthority | Self::ExecutorDot991 | Self::VerifierDot992, Scope::Custom) => false,
+            | (
+                Self::ReviewAuthority | Self::ExecutorDot991 | Self::VerifierDot992,
+                Scope::Custom,
+            ) => false,
             _ => true,
         }
     }

@@ -2,9 +2,9 @@
 
 use chancery_api::Nothing;
 use chancery_api::governance::{
-    ISSUE_ACKNOWLEDGE, ISSUE_RESOLVE, IssueAnswer, PROBLEM, PROBLEM_LIST, PROBLEMS, ProblemPage,
-    ProblemQuery, ProblemShown, Problems, NewSummary, SUMMARIES, SUMMARY, SUMMARY_PUT, Summaries, Summary,
-    SummaryQuery, SummaryShown, TIMELINE, Timeline, TimelineQuery,
+    ISSUE_ACKNOWLEDGE, ISSUE_RESOLVE, IssueAnswer, NewSummary, PROBLEM, PROBLEM_LIST, PROBLEMS,
+    ProblemPage, ProblemQuery, ProblemShown, Problems, SUMMARIES, SUMMARY, SUMMARY_PUT, Summaries,
+    Summary, SummaryQuery, SummaryShown, TIMELINE, Timeline, TimelineQuery,
 };
 use chancery_api::id::{IssueId, SummaryId};
 use chancery_engine::governance::{self as engine, Answer};

@@ -6,8 +6,8 @@ use chancery_api::id::{BatchId, JobId};
 use chancery_api::queue::{
     DEAD, DEAD_LETTER, DISMISS, DeadLetter, DeadLetterShown, DeadQuery, Dismiss, FREEZE,
     FreezeWorkers, JOB, JobShown, LAG, Lag, LagPair, LagPoint, LagQuery, PROPOSE_REPLAY,
-    ProposeReplay, QUEUE, Queue, RUN_REPLAY, Replay, RunReplay, SHOW_REPLAY, THAW, WORKERS, Workers,
-    WorkersFrozen,
+    ProposeReplay, QUEUE, Queue, RUN_REPLAY, Replay, RunReplay, SHOW_REPLAY, THAW, WORKERS,
+    Workers, WorkersFrozen,
 };
 use chancery_api::{Nothing, Page};
 use chancery_engine::approval;

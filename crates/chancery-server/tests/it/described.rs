@@ -10,7 +10,8 @@ use serde_json::Value;
 #[test]
 fn a_summary_is_described_as_the_database_takes_it() {
     let document = document("0");
-    let body = &document["paths"]["/v1/summaries"]["post"]["requestBody"]["content"]["application/json"]["schema"];
+    let body = &document["paths"]["/v1/summaries"]["post"]["requestBody"]["content"]["application/json"]
+        ["schema"];
     let name = body["$ref"].as_str().and_then(|path| path.rsplit('/').next());
     let schema = name.map_or(body, |name| &document["components"]["schemas"][name]);
     assert_eq!(schema["additionalProperties"], false, "{schema}");
@@ -24,5 +25,8 @@ fn a_summary_is_described_as_the_database_takes_it() {
     let needed = |member: &str| {
         schema["required"].as_array().is_some_and(|all| all.contains(&Value::from(member)))
     };
-    assert!(needed("source_event_refs") && needed("time_window") && !needed("confidence"), "{schema}");
+    assert!(
+        needed("source_event_refs") && needed("time_window") && !needed("confidence"),
+        "{schema}"
+    );
 }

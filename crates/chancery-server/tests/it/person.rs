@@ -22,6 +22,13 @@ pub(crate) struct Person {
 }
 
 impl Person {
+    /// A service of these classes without a key, whose moves need no signature, and a token for everything it may.
+    pub(crate) async fn service(scene: &Scene, name: &str, classes: &[&str]) -> Self {
+        scene.db.service(name, classes).await;
+        let seed: [u8; 32] = Sha256::digest(name.as_bytes()).into();
+        Self::with_token(scene, name, classes, Uuid::now_v7(), SigningKey::from_bytes(&seed)).await
+    }
+
     /// A principal of these classes with a key, and a token for everything it may.
     pub(crate) async fn new(scene: &Scene, name: &str, kind: &str, classes: &[&str]) -> Self {
         let operator = scene.db.store(Role::Migrator);
@@ -31,6 +38,18 @@ impl Person {
         let (key_id, key) = (Uuid::now_v7(), SigningKey::from_bytes(&seed));
         let own = OwnKey { key_id, key: key.clone() };
         own.register(&operator, name, None, None).await.expect("a key");
+        let classes: Vec<&str> = classes.iter().map(String::as_str).collect();
+        Self::with_token(scene, name, &classes, key_id, key).await
+    }
+
+    async fn with_token(
+        scene: &Scene,
+        name: &str,
+        classes: &[&str],
+        key_id: Uuid,
+        key: SigningKey,
+    ) -> Self {
+        let operator = scene.db.store(Role::Migrator);
         let held = format!(
             "select distinct permission from identity.v_class_permission where actor_class = any ('{{{}}}') order by 1",
             classes.join(",")

@@ -55,7 +55,13 @@ fn doors() -> Vec<Door> {
     };
     let reason = json!({ "reason": "a test" });
     vec![
-        door("run.move", &["custom"], &[], format!("/v1/runs/run_{}/moves", id()), json!({ "to": "closed" })),
+        door(
+            "run.move",
+            &["custom"],
+            &[],
+            format!("/v1/runs/run_{}/moves", id()),
+            json!({ "to": "closed" }),
+        ),
         door(
             "work.move",
             &["step", "task"],
@@ -161,7 +167,8 @@ async fn http_lets_in_whom_the_machines_know() {
     for definition in definitions() {
         scene.db.definition(&definition).await;
     }
-    let logins = "select actor_class from identity.login_actor_class where login_role = 'chancery_app'";
+    let logins =
+        "select actor_class from identity.login_actor_class where login_role = 'chancery_app'";
     let of_the_server: BTreeSet<String> =
         scene.db.texts(logins).await.into_iter().flatten().collect();
     let classes = scene.db.texts("select code from identity.actor_class order by 1").await;
@@ -176,7 +183,7 @@ async fn http_lets_in_whom_the_machines_know() {
     let mut wrong = Vec::new();
     for class in &classes {
         let name = format!("r-{}", class.replace('_', "-"));
-        let person = Person::new(&scene, &name, "service", &[class]).await;
+        let person = Person::service(&scene, &name, &[class]).await;
         for door in &doors {
             let rows = definitions().into_iter().flat_map(|definition| {
                 let scope = definition.scope.code();
@@ -188,7 +195,8 @@ async fn http_lets_in_whom_the_machines_know() {
                     door.calls.is_empty() || door.calls.contains(&row.trigger_ref.as_str())
                 });
             let beside = BESIDE.contains(&(door.permission, class));
-            let answer = person.post(&scene, &door.path, &Uuid::now_v7().to_string(), &door.body).await;
+            let answer =
+                person.post(&scene, &door.path, &Uuid::now_v7().to_string(), &door.body).await;
             if is_let_in(&answer) != (known || beside) {
                 wrong.push(format!("{class} at {}: machine {known}, HTTP {answer:?}", door.path));
             }
@@ -215,7 +223,7 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
     let scene = Scene::new().await;
     let rota = Definition::from(&File::parse(ROTA).expect("a machine file"));
     scene.db.definition(&rota).await;
-    let planner = Person::new(&scene, "planner", "service", &["executor_worker"]).await;
+    let planner = Person::service(&scene, "planner", &["executor_worker"]).await;
     let planned = async || {
         let (key, body) = (Uuid::now_v7().to_string(), json!({ "machine": "rota" }));
         let begun = planner.post(&scene, "/v1/runs", &key, &body).await;
@@ -226,7 +234,7 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
     let (mut accepted, mut tried) = (BTreeMap::<String, usize>::new(), 0);
     for class in classes.into_iter().flatten() {
         let name = format!("o-{}", class.replace('_', "-"));
-        let person = Person::new(&scene, &name, "service", &[&class]).await;
+        let person = Person::service(&scene, &name, &[&class]).await;
         let actor = Actor::new(name, None);
         for to in &targets {
             let key = Uuid::now_v7().to_string();
@@ -256,7 +264,8 @@ async fn a_machine_of_ones_own_gives_the_same_over_http_as_at_the_command_line()
         }
     }
     assert_eq!(tried, 12 * 4);
-    let held: Vec<_> = accepted.iter().filter(|(_, n)| **n > 0).map(|(c, n)| (c.as_str(), *n)).collect();
+    let held: Vec<_> =
+        accepted.iter().filter(|(_, n)| **n > 0).map(|(c, n)| (c.as_str(), *n)).collect();
     let expected = [
         ("escalation_handler", 2),
         ("executor_worker", 2),

@@ -191,16 +191,29 @@ async fn a_class_of_workers_is_frozen_and_thawed() {
     let alice = Person::new(scene, "alice", "human", &["pic_human"]).await;
     let ola = Person::new(scene, "ola", "human", &["observer"]).await;
     let hand = Person::new(scene, "hand", "service", &["executor_worker"]).await;
-    hand.ask(scene, "POST", "/v1/queue/noop/heartbeat", &[], json!({ "worker": "w1" })).await.is(200);
-    let frozen = async || alice.get(scene, "/v1/workers").await.is(200).body["items"][0]["class_frozen"].clone();
+    hand.ask(scene, "POST", "/v1/queue/noop/heartbeat", &[], json!({ "worker": "w1" }))
+        .await
+        .is(200);
+    let frozen = async || {
+        alice.get(scene, "/v1/workers").await.is(200).body["items"][0]["class_frozen"].clone()
+    };
     let actions = async |who: &Person| {
         let actions = who.get(scene, "/v1/workers").await.is(200).body["actions"].clone();
         let allowed = |n: usize| (actions[n]["name"].clone(), actions[n]["allowed"].clone());
         [allowed(0), allowed(1)]
     };
-    assert_eq!(actions(&alice).await, [(json!("freeze"), json!(true)), (json!("thaw"), json!(true))]);
-    assert_eq!(actions(&ola).await, [(json!("freeze"), json!(false)), (json!("thaw"), json!(false))]);
-    let class = alice.get(scene, "/v1/workers").await.body["items"][0]["class"].as_str().expect("a class").to_owned();
+    assert_eq!(
+        actions(&alice).await,
+        [(json!("freeze"), json!(true)), (json!("thaw"), json!(true))]
+    );
+    assert_eq!(
+        actions(&ola).await,
+        [(json!("freeze"), json!(false)), (json!("thaw"), json!(false))]
+    );
+    let class = alice.get(scene, "/v1/workers").await.body["items"][0]["class"]
+        .as_str()
+        .expect("a class")
+        .to_owned();
     let path = |verb: &str| format!("/v1/workers/{class}/{verb}");
 
     let before = scene.db.fingerprint().await;

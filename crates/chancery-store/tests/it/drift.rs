@@ -241,7 +241,11 @@ async fn every_rule_row_is_named_when_it_is_changed() {
         };
         if keys.contains(&column) {
             // Nothing but a key: it is deleted below.
-            let pairs = ["identity.login_actor_class", "identity.class_permission", "identity.machine_permission"];
+            let pairs = [
+                "identity.login_actor_class",
+                "identity.class_permission",
+                "identity.machine_permission",
+            ];
             assert!(pairs.contains(&table.as_str()), "{table} has columns beside its key");
         } else {
             let update = format!("update {table} set {column} = {value}");

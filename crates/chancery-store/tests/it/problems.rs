@@ -331,14 +331,21 @@ async fn a_typo_of_a_person_is_no_schema_violation() {
     assert_eq!(count().await, Some(0));
     let record = async |code: &str, who: &str| {
         let facts = json!({ "principal": who, "breaks": [] });
-        flow.store.fn_event_validation_record("letter.posted", code, &facts).await.expect("a record")
+        flow.store
+            .fn_event_validation_record("letter.posted", code, &facts)
+            .await
+            .expect("a record")
     };
     record("RE002", "petra").await;
     assert_eq!(count().await, Some(0), "a person's typo");
     record("RE002", "sender").await;
     assert_eq!(count().await, Some(1), "what a program sends");
     record("RE001", "petra").await;
-    assert_eq!(count().await, Some(2), "an event that is not registered is wrong whoever asks for it");
+    assert_eq!(
+        count().await,
+        Some(2),
+        "an event that is not registered is wrong whoever asks for it"
+    );
     record("RE002", "somebody-unknown").await;
     assert_eq!(count().await, Some(3), "who is not known to be a person counts");
     assert_eq!(flow.db.count("event.event_validation_audit").await, 4, "all of it is on record");

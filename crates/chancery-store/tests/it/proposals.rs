@@ -246,7 +246,10 @@ async fn a_draft_is_given_up_by_its_writer() {
             assert!(!flow.refuses(again).await.is_empty(), "{call} of what was given up");
         }
     }
-    assert_eq!(flow.refuses(flow.propose(change, &workflow("doc", vec![human("b")], vec![]))).await, ["RW005"]);
+    assert_eq!(
+        flow.refuses(flow.propose(change, &workflow("doc", vec![human("b")], vec![]))).await,
+        ["RW005"]
+    );
     // A new one of the same workflow stands by itself.
     flow.propose(Uuid::now_v7(), &definition).await.expect("another draft");
 }

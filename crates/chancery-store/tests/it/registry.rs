@@ -558,9 +558,16 @@ async fn a_proposed_transition_waits_for_its_approval() {
 async fn an_older_version_is_not_made_active_by_the_way() {
     let db = TestDb::new().await;
     let operator = db.store(Role::Migrator);
-    let active = async || db.text("select state_machine_id from fsm.state_machine_def where active and name = 'letter'").await;
+    let active = async || {
+        db.text(
+            "select state_machine_id from fsm.state_machine_def where active and name = 'letter'",
+        )
+        .await
+    };
     for version in ["1.9.0", "1.10.0-rc.2", "1.10.0-rc.10", "1.10.0"] {
-        apply(&operator, &document(&letter(version)), true).await.expect("newer than the one before");
+        apply(&operator, &document(&letter(version)), true)
+            .await
+            .expect("newer than the one before");
     }
     assert_eq!(active().await, "letter@1.10.0");
     let before = db.fingerprint().await;

@@ -45,7 +45,10 @@ fn actors(definition: &Definition, findings: &mut Vec<Finding>) {
 fn looks(definition: &Definition, findings: &mut Vec<Finding>) {
     let mut icon = |of: String, icon: &str| {
         if !ICONS.contains(&icon) {
-            let message = format!("{of} has the icon {icon}, which has no silhouette; choose from {}", ICONS.join(", "));
+            let message = format!(
+                "{of} has the icon {icon}, which has no silhouette; choose from {}",
+                ICONS.join(", ")
+            );
             findings.push(Finding::new(Rule::UnknownIcon, message));
         }
     };

@@ -51,7 +51,11 @@ fn words_outside_the_vocabularies_are_refused() {
     refused("lane: delayed", "lane: slow", "unknown variant `slow`");
     refused("kind: timer", "kind: cron", "unknown variant `cron`");
     refused("class: wait", "class: yellow", "unknown variant `yellow`");
-    refused("actors: [observer]", "actors: [reader]", "unknown variant `reader`");
+    refused(
+        "actors: [observer, escalation_handler]",
+        "actors: [reader]",
+        "unknown variant `reader`",
+    );
 }
 
 #[test]

@@ -176,7 +176,7 @@ fn floor() -> Vec<Case> {
             .by("to: [waiting, blocked, overdue,", "to: [waiting, blocked,")
             .by("from: [waiting, blocked, overdue,", "from: [waiting, blocked,"),
         breaks(Rule::FloorStateAltered).on(FLOOR).by("code: ready, class: active", "code: ready, class: idle"),
-        breaks(Rule::FloorStateAltered).on(FLOOR).by("ui.traffic_light.red_pale", "ui.traffic_light.red_light"),
+        breaks(Rule::FloorStateAltered).on(FLOOR).by("ui.traffic_light.red_pale", "ui.traffic_light.red"),
         breaks(Rule::FloorStateAltered).on(FLOOR).by("code: failed,", "code: failed, derived: { floor_equivalent: blocked, justification: why not },"),
         breaks(Rule::FloorStateAltered)
             .on(FLOOR)

@@ -72,7 +72,12 @@ fn queue() -> Vec<Row> {
     // It takes an approval to make one.
     let batch = |route| row(route).id("batch", "bat", "");
     // No worker of this class ever ticked, so nothing changes.
-    let workers = |route| row(route).part("class", Part::Fixed("nobodys")).there(&[403, 404, 409, 422]).missing(&[403, 404, 409, 422]);
+    let workers = |route| {
+        row(route)
+            .part("class", Part::Fixed("nobodys"))
+            .there(&[403, 404, 409, 422])
+            .missing(&[403, 404, 409, 422])
+    };
     let reason = |_: &World| json!({ "reason": "a look" });
     vec![
         row("show_queue"),
