@@ -186,24 +186,3 @@ export const FORMS = {
     await person.page.goto('/sign-in')
   } },
 }
-<<<<<<< HEAD
-=======
-
-/** Forms that are not opened here, each with its reason. */
-export const NOT_OPENED = {
-  'remove-step': 'it asks for nothing',
-  'answer-inbox': 'one field, as answer-wait has it',
-  'abandon-entry': 'a reason alone, as move-run asks for one',
-  'revoke-permit': 'a reason alone',
-  'stop-run': 'a reason alone',
-  'revoke-token': 'a reason alone',
-  'start-custom-run': 'the same JSON field as custom-move; its check is in tests/unit/forms.test.ts',
-  'custom-move': 'wants a machine of one’s own; its check is in tests/unit/forms.test.ts',
-  'issue-acknowledge': 'a reason alone',
-  freeze: 'a reason alone',
-  thaw: 'a reason alone',
-  'withdraw-change': 'a reason alone',
-  'issue-resolve': 'a reason alone',
-  'sign-in-again': 'the fields of sign-in, opened where a session ends',
-}
->>>>>>> h5-wip
