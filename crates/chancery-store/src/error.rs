@@ -76,7 +76,9 @@ impl Error {
             // serialization failure, deadlock, lock not available
             "40001" | "40P01" | "55P03" => Self::Conflict(message),
             // out of memory: of the shared memory for locks, where the server names the setting; its words may be in any language
-            "53200" if error.hint().is_some_and(|hint| hint.contains("max_locks_per_transaction")) => {
+            "53200"
+                if error.hint().is_some_and(|hint| hint.contains("max_locks_per_transaction")) =>
+            {
                 Self::Locks(message)
             }
             // insufficient privilege, bad password, no such role

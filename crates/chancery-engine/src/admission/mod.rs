@@ -172,9 +172,8 @@ pub async fn batch_of(
     batch_id: Uuid,
 ) -> Result<Reserved, Error> {
     let collection = &family.collection_name;
-    let codes = store
-        .fn_codes_draw(collection, count, batch_id, &actor.principal, actor_class)
-        .await?;
+    let codes =
+        store.fn_codes_draw(collection, count, batch_id, &actor.principal, actor_class).await?;
     let object = |code| Object { collection: collection.clone(), code, ..Object::default() };
     let objects: Vec<Object> = codes.into_iter().map(object).collect();
     batch(store, actor, actor_class, family, &objects, batch_id).await

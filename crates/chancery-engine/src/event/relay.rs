@@ -138,9 +138,7 @@ impl From<chancery_store::Error> for Fall {
             | E::Denied(_)
             | E::Locks(_)
             | E::Bug { .. }
-            | E::Managed(_) => {
-                Self::Fatal(error.into())
-            }
+            | E::Managed(_) => Self::Fatal(error.into()),
         }
     }
 }

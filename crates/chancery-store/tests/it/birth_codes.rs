@@ -22,7 +22,9 @@ async fn named(shop: &Shop, table: &str, arguments: &str) -> Result<Value, Error
     let relation = shop.relation(table).await;
     let mut admin = shop.db.superuser().await;
     admin.execute("set role chancery_definer").await?;
-    let put = format!("select birth.fn_family_put({relation}::oid, p_principal => 'chancery', {arguments})");
+    let put = format!(
+        "select birth.fn_family_put({relation}::oid, p_principal => 'chancery', {arguments})"
+    );
     Ok(sqlx::query_scalar(AssertSqlSafe(put)).fetch_one(&mut admin).await?)
 }
 
@@ -77,7 +79,9 @@ async fn several_columns_name_an_object() {
         .expect("films");
     shop.protect("shop.disc", &Policy::enforced("film_code,disc_no")).await.expect("protected");
     let disc = |film: &str, no: i32| {
-        format!("insert into shop.disc (film_code, disc_no, label) values ('{film}', {no}, '{film}/{no}')")
+        format!(
+            "insert into shop.disc (film_code, disc_no, label) values ('{film}', {no}, '{film}/{no}')"
+        )
     };
     let before = shop.everything().await;
     assert_eq!(codes(shop.write(&[&disc("F-1", 7)]).await), [RB001]);
@@ -111,10 +115,7 @@ async fn several_columns_name_an_object() {
         .await
         .parse()
         .expect("JSON");
-    assert_eq!(
-        statement["document"],
-        json!({ "film_code": "F-2", "disc_no": "12", "label": "x" })
-    );
+    assert_eq!(statement["document"], json!({ "film_code": "F-2", "disc_no": "12", "label": "x" }));
     let named = "select birth.fn_birth_statement('shop.disc', 'F-2,12', null, '{\"disc_no\": 3}')";
     assert_eq!(codes(shop.run(Role::App, &[named]).await), [RB020]);
     shop.own(&["delete from shop.disc where disc_no = 1"]).await.expect("it may leave");
@@ -151,8 +152,11 @@ async fn protecting_again_changes_only_what_is_named() {
     ] {
         let was = family(&shop, "shop.film").await;
         let (parameter, _) = named_argument.split_once(" => ").expect("an argument");
-        let rest: Vec<&str> = nothing.split(", ").filter(|one| !one.starts_with(parameter)).collect();
-        named(&shop, "shop.film", &format!("{}, {named_argument}", rest.join(", "))).await.expect("named");
+        let rest: Vec<&str> =
+            nothing.split(", ").filter(|one| !one.starts_with(parameter)).collect();
+        named(&shop, "shop.film", &format!("{}, {named_argument}", rest.join(", ")))
+            .await
+            .expect("named");
         let mut expected = was.clone();
         expected[member] = value;
         assert_ne!(was, expected, "{named_argument}");
@@ -171,7 +175,8 @@ async fn a_number_has_one_code() {
         let (refused, facts) = refusal(shop.ask("shop.ticket", json!([{ "code": code }])).await);
         assert_eq!((refused, &facts["why"]), (RB003, &json!("not_of_its_type")), "{code}");
     }
-    let (refused, _) = refusal(shop.ask("shop.ticket", json!([{ "code": "7" }, { "code": "+7" }])).await);
+    let (refused, _) =
+        refusal(shop.ask("shop.ticket", json!([{ "code": "7" }, { "code": "+7" }])).await);
     assert_eq!(refused, RB003, "one code, named twice");
     assert_eq!(before, shop.everything().await, "nothing changed");
     for (asked, row) in [("007", "7"), ("+8", "8"), ("-0", "0"), (" 12 ", "12"), ("-0013", "-13")] {
@@ -180,7 +185,9 @@ async fn a_number_has_one_code() {
         // The same request, in another spelling, has the same permit.
         let again = shop.ask("shop.ticket", json!([{ "code": row }])).await.expect("its permit");
         assert_eq!(again["reserved"], 0, "{asked}");
-        shop.write(&[&format!("insert into shop.ticket (code) values ('{asked}')")]).await.expect("born");
+        shop.write(&[&format!("insert into shop.ticket (code) values ('{asked}')")])
+            .await
+            .expect("born");
         assert_eq!(shop.standing("shop.ticket", "code", row).await, BORN, "{asked}");
     }
     let id = "0a000000-0000-4000-8000-00000000000b";
@@ -213,7 +220,11 @@ async fn permits_are_asked_for_by_their_number() {
     }
     shop.protect("shop.disc", &Policy::enforced("film_code,disc_no")).await.expect("protected");
     let mut app = shop.db.connect(Role::App).await;
-    let mut draw = async |collection: &str, count: i32, batch: Option<Uuid>, principal: &str| -> Result<Vec<String>, Error> {
+    let mut draw = async |collection: &str,
+                          count: i32,
+                          batch: Option<Uuid>,
+                          principal: &str|
+           -> Result<Vec<String>, Error> {
         Ok(sqlx::query_scalar("select birth.fn_codes_draw($1, $2, $3, $4, 'executor_worker')")
             .bind(collection)
             .bind(count)
@@ -229,10 +240,14 @@ async fn permits_are_asked_for_by_their_number() {
         ("shop.receipt", 0, "count"),
         ("shop.receipt", 20_001, "count"),
     ] {
-        let (refused, facts) = refusal(draw(collection, count, Some(Uuid::now_v7()), "clerk").await.map(Value::from));
+        let (refused, facts) =
+            refusal(draw(collection, count, Some(Uuid::now_v7()), "clerk").await.map(Value::from));
         assert_eq!((refused, &facts["why"]), (RB021, &json!(why)), "{facts}");
     }
-    assert_eq!(refusal(draw("shop.receipt", 1, Some(Uuid::now_v7()), "nobody").await.map(Value::from)).0, RI001);
+    assert_eq!(
+        refusal(draw("shop.receipt", 1, Some(Uuid::now_v7()), "nobody").await.map(Value::from)).0,
+        RI001
+    );
     assert_eq!(before, shop.everything().await, "nothing changed");
     for table in ["shop.receipt", "shop.slip"] {
         let batch = Uuid::now_v7();
@@ -244,10 +259,15 @@ async fn permits_are_asked_for_by_their_number() {
         let codes_of: Vec<&str> = drawn.iter().map(String::as_str).collect();
         shop.permits(table, &codes_of).await;
         // The next id of the table itself is nobody's permit.
-        assert_eq!(codes(shop.write(&[&format!("insert into {table} (what) values ('x')")]).await), [RB001]);
-        shop.write(&[&format!("insert into {table} (no, what) values (1, 'a'), (2, 'b'), (3, 'c')")])
-            .await
-            .expect("born");
+        assert_eq!(
+            codes(shop.write(&[&format!("insert into {table} (what) values ('x')")]).await),
+            [RB001]
+        );
+        shop.write(&[&format!(
+            "insert into {table} (no, what) values (1, 'a'), (2, 'b'), (3, 'c')"
+        )])
+        .await
+        .expect("born");
         assert_eq!(shop.standing(table, "no", "3").await, BORN);
     }
     shop.is_sound().await;
@@ -262,7 +282,9 @@ async fn a_partition_that_came_with_rows_is_named() {
         shop.db.text_as(Role::App, "select birth.fn_permit_watchdog(10, 'chancery')::text").await
     };
     let table = |name: &str| {
-        format!("create table shop.{name} (code text not null, rented_on date not null, customer text, primary key (code, rented_on))")
+        format!(
+            "create table shop.{name} (code text not null, rented_on date not null, customer text, primary key (code, rented_on))"
+        )
     };
     shop.permits("shop.rental", &["R-40"]).await;
     shop.own(&[
@@ -300,7 +322,11 @@ async fn a_partition_that_came_with_rows_is_named() {
         .await;
     assert_eq!(told, json!(["shop.rental_2031", "shop.rental_2032_all"]));
     watch().await;
-    assert_eq!(shop.findings().await, ["birth_rows_unadmitted shop.rental"], "until somebody accepts it");
+    assert_eq!(
+        shop.findings().await,
+        ["birth_rows_unadmitted shop.rental"],
+        "until somebody accepts it"
+    );
     shop.protect("shop.rental", &Policy::enforced("code")).await.expect("accepted");
     watch().await;
     assert_eq!(shop.findings().await, Vec::<String>::new());
@@ -312,7 +338,9 @@ async fn a_failed_permit_says_why() {
     let shop = Shop::enforced().await;
     shop.permits("shop.film", &["F-9", "F-8"]).await;
     let permit = shop.permit_of("shop.film", "F-9").await;
-    let fail = format!("select birth.fn_birth_permit_fail('{permit}', 'the shelf is full', 'clerk', 'executor_worker') ->> 'failure_reason'");
+    let fail = format!(
+        "select birth.fn_birth_permit_fail('{permit}', 'the shelf is full', 'clerk', 'executor_worker') ->> 'failure_reason'"
+    );
     assert_eq!(shop.db.text_as(Role::App, &fail).await, "the shelf is full");
     // The insert leaves no row: the gate itself says so.
     shop.own(&["create function shop.swallow() returns trigger language plpgsql as $$ begin return null; end $$",

@@ -5,8 +5,28 @@ use sqlx::{AssertSqlSafe, Row as _};
 
 /// Every way to say nothing.
 const NOTHINGS: &[&str] = &[
-    "", " ", "\t", "\n", "\r\n", "\u{b}", "\u{c}", "\u{85}", "\u{a0}", "\u{ad}", "\u{1680}", "\u{2003}", "\u{200b}", "\u{200d}", "\u{2028}",
-    "\u{202f}", "\u{2060}", "\u{2800}", "\u{3000}", "\u{3164}", "\u{feff}", " \t\u{a0}\u{200b}\n",
+    "",
+    " ",
+    "\t",
+    "\n",
+    "\r\n",
+    "\u{b}",
+    "\u{c}",
+    "\u{85}",
+    "\u{a0}",
+    "\u{ad}",
+    "\u{1680}",
+    "\u{2003}",
+    "\u{200b}",
+    "\u{200d}",
+    "\u{2028}",
+    "\u{202f}",
+    "\u{2060}",
+    "\u{2800}",
+    "\u{3000}",
+    "\u{3164}",
+    "\u{feff}",
+    " \t\u{a0}\u{200b}\n",
 ];
 
 /// SEC-3: the rule itself, whatever the collation.
@@ -15,11 +35,13 @@ async fn nothing_is_nothing_in_every_spelling() {
     let db = TestDb::new().await;
     let mut admin = db.superuser().await;
     let mut is_blank = async |text: Option<&str>, collation: &str| -> bool {
-        sqlx::query_scalar(AssertSqlSafe(format!("select internal.is_blank($1::text collate \"{collation}\")")))
-            .bind(text)
-            .fetch_one(&mut admin)
-            .await
-            .expect("an answer")
+        sqlx::query_scalar(AssertSqlSafe(format!(
+            "select internal.is_blank($1::text collate \"{collation}\")"
+        )))
+        .bind(text)
+        .fetch_one(&mut admin)
+        .await
+        .expect("an answer")
     };
     assert!(is_blank(None, "C").await);
     for collation in ["C", "default"] {
@@ -54,10 +76,12 @@ async fn every_door_asks_the_one_rule() {
     .await
     .expect("the catalogue");
     assert_eq!(others, Vec::<String>::new());
-    let asking: i64 = sqlx::query_scalar("select count(*) from pg_proc p where p.prosrc ~ 'internal[.]is_blank[(]'")
-        .fetch_one(&mut admin)
-        .await
-        .expect("a number");
+    let asking: i64 = sqlx::query_scalar(
+        "select count(*) from pg_proc p where p.prosrc ~ 'internal[.]is_blank[(]'",
+    )
+    .fetch_one(&mut admin)
+    .await
+    .expect("a number");
     assert!(asking >= 35, "{asking} functions ask it");
 }
 
@@ -79,22 +103,36 @@ async fn every_constraint_takes_no_nothing() {
     .expect("the catalogue");
     assert!(checks.len() >= 18, "{} constraints", checks.len());
     for check in &checks {
-        let (place, name, rule): (String, String, String) = (check.get(0), check.get(1), check.get(2));
+        let (place, name, rule): (String, String, String) =
+            (check.get(0), check.get(1), check.get(2));
         // The other columns of the rule have something in them.
         let columns = format!(
             "select string_agg(case when a.attname = $2 then format('$1::text as %I', a.attname) else format('%L::text as %I', 'x', a.attname) end, ', ')
                from pg_attribute a where a.attrelid = $1::regclass and a.attnum > 0 and a.atttypid = 'text'::regtype"
         );
-        let columns: String = sqlx::query_scalar(AssertSqlSafe(columns)).bind(&place).bind(&name).fetch_one(&mut admin).await.expect("columns");
+        let columns: String = sqlx::query_scalar(AssertSqlSafe(columns))
+            .bind(&place)
+            .bind(&name)
+            .fetch_one(&mut admin)
+            .await
+            .expect("columns");
         if rule.contains("is_derived") {
             continue; // not of texts alone; its machine is checked before it is stored
         }
         let asked = format!("select {rule} from (select {columns}) r");
         for nothing in NOTHINGS {
-            let taken: bool = sqlx::query_scalar(AssertSqlSafe(asked.clone())).bind(nothing).fetch_one(&mut admin).await.expect("an answer");
+            let taken: bool = sqlx::query_scalar(AssertSqlSafe(asked.clone()))
+                .bind(nothing)
+                .fetch_one(&mut admin)
+                .await
+                .expect("an answer");
             assert!(!taken, "{place}.{name} takes {nothing:?}");
         }
-        let taken: bool = sqlx::query_scalar(AssertSqlSafe(asked)).bind("x").fetch_one(&mut admin).await.expect("an answer");
+        let taken: bool = sqlx::query_scalar(AssertSqlSafe(asked))
+            .bind("x")
+            .fetch_one(&mut admin)
+            .await
+            .expect("an answer");
         assert!(taken, "{place}.{name} takes something");
     }
 }

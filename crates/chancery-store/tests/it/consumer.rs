@@ -307,8 +307,14 @@ async fn one_leads_a_consumers_name() {
     }
     // What anybody can take holds up nobody.
     let mut low = db.connect(Role::CutterReadOnly).await;
-    db.superuser().await.execute("grant execute on function pg_advisory_lock(bigint) to public").await.expect("a superuser may");
-    low.execute("select pg_advisory_lock(hashtextextended('event.consumer:nats', 0))").await.expect("anybody may");
+    db.superuser()
+        .await
+        .execute("grant execute on function pg_advisory_lock(bigint) to public")
+        .await
+        .expect("a superuser may");
+    low.execute("select pg_advisory_lock(hashtextextended('event.consumer:nats', 0))")
+        .await
+        .expect("anybody may");
     let denied = low.execute("select event.fn_consumer_lead('nats', 'x', 5, 'writer')").await;
     assert_eq!(sqlstate(&denied.expect_err("no right")), "42501");
     let lead = async |store: &Store, consumer: &str, holder: &str| {
@@ -327,7 +333,8 @@ async fn one_leads_a_consumers_name() {
     assert!(lead(&other, "nats", "b").await.is_none(), "who lost the lead gives nothing up");
     third.resign().await;
     for (holder, seconds) in [("", 5), ("a b", 5), ("a", -1), ("a", 3601)] {
-        let door = format!("select event.fn_consumer_lead('nats', '{holder}', {seconds}, 'writer')");
+        let door =
+            format!("select event.fn_consumer_lead('nats', '{holder}', {seconds}, 'writer')");
         let mut app = db.connect(Role::App).await;
         let refused = app.execute(AssertSqlSafe(door)).await.map_err(Error::from);
         assert_eq!(codes(refused), [Code::RE019]);

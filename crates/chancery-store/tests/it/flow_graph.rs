@@ -362,7 +362,8 @@ async fn a_step_gets_what_its_parameters_name() {
 /// RUN-17, seed C §2.2, §6.2: a run as a relation: what the function says, and the steps that its colour rests on.
 #[tokio::test]
 async fn a_run_is_a_relation_too() {
-    let (flow, run) = Flow::with(workflow("w", vec![human("a"), human("b")], vec![way("a > b")])).await;
+    let (flow, run) =
+        Flow::with(workflow("w", vec![human("a"), human("b")], vec![way("a > b")])).await;
     flow.claimed(run, "a").await;
     let row: Value = flow
         .one(&format!("select to_jsonb(v) from workflow.workflow_run_snapshot v where v.workflow_run_id = '{run}'"))

@@ -284,8 +284,16 @@ async fn a_bridge_meets_contract_and_postcondition() {
         "type": "object", "properties": { "n": { "type": "integer", "minimum": 5 } }, "required": ["n"] } }, "required": ["y"] } }, "required": ["outputs"] });
     for (more, row, why) in [
         (json!({ "output": contract }), "B1 in_progress>failed", "output_contract"),
-        (json!({ "postcondition": "$.output.outputs.y.n >= 5" }), "B1 in_progress>failed", "postcondition"),
-        (json!({ "postcondition": "$.output.outputs.y.m >= 5" }), "B2 in_progress>waiting", "unanswered"),
+        (
+            json!({ "postcondition": "$.output.outputs.y.n >= 5" }),
+            "B1 in_progress>failed",
+            "postcondition",
+        ),
+        (
+            json!({ "postcondition": "$.output.outputs.y.m >= 5" }),
+            "B2 in_progress>waiting",
+            "unanswered",
+        ),
     ] {
         let (flow, run, id, inner) = bridged(more.clone()).await;
         flow.do_step(inner, "x", json!({})).await;
@@ -299,7 +307,9 @@ async fn a_bridge_meets_contract_and_postcondition() {
             .await;
         assert_eq!(evidence["why"], why, "{evidence}");
         let outputs: i64 = flow
-            .one(&format!("select count(*) from workflow.step_run_output_snapshot where run_id = '{id}'"))
+            .one(&format!(
+                "select count(*) from workflow.step_run_output_snapshot where run_id = '{id}'"
+            ))
             .await;
         assert_eq!(outputs, 0, "it has no output");
         let said = audited(json!({ "to": "completed" }));
@@ -308,7 +318,8 @@ async fn a_bridge_meets_contract_and_postcondition() {
         assert_eq!(refused, [if why == "unanswered" { "G-BRIDGE" } else { "RS004" }], "{more}");
         // Mended where it was made, it goes on by itself.
         let approval = flow.approved("step_reopen", &y.to_string()).await;
-        let reopened = audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
+        let reopened =
+            audited(json!({ "approval_id": approval, "correction_reason": "data_error" }));
         flow.call(y, "step_reopen_for_correction", reopened, None, CHIEF).await.expect("reopened");
         flow.turn().await;
         flow.complete(y, json!({ "n": 5, "m": 5 })).await.expect("completed");
@@ -327,20 +338,28 @@ async fn a_bridge_meets_contract_and_postcondition() {
 async fn a_bridge_waits_for_what_its_postcondition_reads() {
     let flow = Flow::new().await;
     flow.install(workflow("inner", vec![human("x")], vec![])).await;
-    let sub = step("sub", json!({ "sub_workflow": "inner", "postcondition": "$.outputs.aside.ok == true" }));
+    let sub = step(
+        "sub",
+        json!({ "sub_workflow": "inner", "postcondition": "$.outputs.aside.ok == true" }),
+    );
     let mut outer = workflow("outer", vec![human("aside"), sub], vec![]);
     outer["start"] = json!(["aside", "sub"]);
     let run = flow.begun(outer).await;
     let id = flow.step(run, "sub").await;
     let inner: Uuid = flow
-        .one(&format!("select workflow_run_id from workflow.workflow_run where parent_step_run_id = '{id}'"))
+        .one(&format!(
+            "select workflow_run_id from workflow.workflow_run where parent_step_run_id = '{id}'"
+        ))
         .await;
     flow.do_step(inner, "x", json!({})).await;
     flow.turn().await;
     assert_eq!(flow.state_of(id).await, "waiting");
     flow.do_step(run, "aside", json!({ "ok": true })).await;
     flow.turn().await;
-    assert_eq!((flow.state_of(id).await, flow.state_of(run).await), ("completed".to_owned(), "completed".to_owned()));
+    assert_eq!(
+        (flow.state_of(id).await, flow.state_of(run).await),
+        ("completed".to_owned(), "completed".to_owned())
+    );
 }
 
 /// RUN-11, RUN-14: a step that stands for a sub-workflow and has tasks completes when both are done; one that was blocked follows

@@ -444,14 +444,23 @@ async fn no_room_for_locks_is_explained() {
     let db = TestDb::new().await;
     let mut admin = db.superuser().await;
     let mut raised = async |message: &str, hint: &str| {
-        let raise = format!("do $$ begin raise exception using errcode = '53200', message = '{message}', hint = '{hint}'; end $$");
+        let raise = format!(
+            "do $$ begin raise exception using errcode = '53200', message = '{message}', hint = '{hint}'; end $$"
+        );
         let error = admin.execute(AssertSqlSafe(raise)).await.expect_err("raised");
         Error::from(error)
     };
-    let locks = raised("hết bộ nhớ dùng chung", "You might need to increase max_locks_per_transaction.").await;
+    let locks =
+        raised("hết bộ nhớ dùng chung", "You might need to increase max_locks_per_transaction.")
+            .await;
     assert!(matches!(locks, Error::Locks(_)), "{locks:?}");
     let said = locks.to_string();
-    for words in ["hết bộ nhớ dùng chung", "nothing was done", "Raise max_locks_per_transaction", "fewer things at once"] {
+    for words in [
+        "hết bộ nhớ dùng chung",
+        "nothing was done",
+        "Raise max_locks_per_transaction",
+        "fewer things at once",
+    ] {
         assert!(said.contains(words), "{said}");
     }
     let other = raised("out of memory", "Failed on request of size 8192.").await;

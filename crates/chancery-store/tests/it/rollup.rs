@@ -514,7 +514,10 @@ async fn a_policy_with_weights_is_weighed() {
     let mut admin = db.superuser().await;
     write(&mut admin, &graphs, &runs).await;
     let plain = compare(&mut admin, &runs, POLICY).await;
-    admin.execute("alter table fsm.rollup_policy_def disable trigger all").await.expect("a superuser may");
+    admin
+        .execute("alter table fsm.rollup_policy_def disable trigger all")
+        .await
+        .expect("a superuser may");
     let mut declare = async |policy: &str, weights: &str| {
         sqlx::query("update fsm.rollup_policy_def p set policy_code = $1, policy_config_jsonb = p.policy_config_jsonb || jsonb_build_object('weights', $2::jsonb)")
             .bind(policy)
@@ -523,9 +526,9 @@ async fn a_policy_with_weights_is_weighed() {
             .await
             .expect("another policy");
         sqlx::query_scalar::<_, serde_json::Value>("select workflow.fn_workflow_rollup_compute($1)")
-        .bind(runs[0].id)
-        .fetch_one(&mut admin)
-        .await
+            .bind(runs[0].id)
+            .fetch_one(&mut admin)
+            .await
     };
     for (policy, weights) in [
         ("weighted", "null"),
@@ -535,9 +538,15 @@ async fn a_policy_with_weights_is_weighed() {
         ("another", r#"{"red": 0, "yellow": 0.5, "green": 1, "gray": 0}"#),
     ] {
         let error = declare(policy, weights).await.expect_err("nobody knows what they mean");
-        assert_eq!(error.as_database_error().and_then(|e| e.code()).as_deref(), Some("RW023"), "{policy} {weights}");
+        assert_eq!(
+            error.as_database_error().and_then(|e| e.code()).as_deref(),
+            Some("RW023"),
+            "{policy} {weights}"
+        );
     }
-    let rollup = declare("weighted", r#"{"red": 0, "yellow": 0.5, "green": 1, "gray": 0.125}"#).await.expect("weighed");
+    let rollup = declare("weighted", r#"{"red": 0, "yellow": 0.5, "green": 1, "gray": 0.125}"#)
+        .await
+        .expect("weighed");
     let count = |name: &str| rollup[name].as_f64().expect("a count");
     let (red, yellow, green) = (count("red_count"), count("yellow_count"), count("green_count"));
     let considered: f64 = sqlx::query_scalar("select count(*)::float8 from workflow.step_run s where s.workflow_run_id = $1 and s.mandatory and not s.skipped")

@@ -32,12 +32,17 @@ async fn nothing_waits_for_an_advisory_lock() {
 async fn a_low_login_holds_up_nobody() {
     let (db, store) = letters().await;
     let mut low = db.connect(Role::CutterReadOnly).await;
-    let closed = low.execute("select pg_advisory_lock(1)").await.expect_err("our own cluster is closed");
+    let closed =
+        low.execute("select pg_advisory_lock(1)").await.expect_err("our own cluster is closed");
     assert_eq!(sqlstate(&closed), "42501");
     let closed = low.execute("select lo_create(0)").await.expect_err("our own cluster is closed");
     assert_eq!(sqlstate(&closed), "42501");
     // Elsewhere others may need them, and nothing of ours waits for one.
-    db.superuser().await.execute("grant execute on function pg_advisory_lock(bigint) to public").await.expect("a superuser may");
+    db.superuser()
+        .await
+        .execute("grant execute on function pg_advisory_lock(bigint) to public")
+        .await
+        .expect("a superuser may");
     for name in [
         "kb.path:handbook/a",
         "governance.fn_summaries_run",
@@ -110,7 +115,10 @@ async fn turns_that_nobody_holds_are_swept() {
     first.execute("commit").await.expect("done");
     // Who comes while the row goes waits for the sweep, and makes it anew.
     sweeper.execute("begin").await.expect("a transaction");
-    let swept: i32 = sqlx::query_scalar("select internal.sweep_turns()").fetch_one(&mut sweeper).await.expect("swept");
+    let swept: i32 = sqlx::query_scalar("select internal.sweep_turns()")
+        .fetch_one(&mut sweeper)
+        .await
+        .expect("swept");
     assert!(swept >= 1, "{swept}");
     let waiting = second.execute("select internal.take_turn('held')").await;
     assert_eq!(sqlstate(&waiting.expect_err("the sweep has it")), "55P03");
