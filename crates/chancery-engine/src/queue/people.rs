@@ -230,7 +230,10 @@ pub async fn propose(
         approval_id: Some(approval_of(batch_id)),
         kind: "dlq_replay".to_owned(),
         subject_ref: batch_id.to_string(),
-        subject_digest: batch.as_ref().ok().and_then(|batch| hex::decode(&batch.subject_digest).ok()),
+        subject_digest: batch
+            .as_ref()
+            .ok()
+            .and_then(|batch| hex::decode(&batch.subject_digest).ok()),
         risk: None,
         title: match proposal.job_ids.as_slice() {
             [one] => format!("Run the dead job {one} again"),

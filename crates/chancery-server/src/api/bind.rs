@@ -121,7 +121,10 @@ impl Routes {
 
 /// Does what is asked. Who would have to sign first is asked for it only when nothing else stands against it: the same is asked of the
 /// database once more with a signature that holds for nothing, and what it refuses is told instead.
-async fn judged<Q: Clone, B: Clone, F, R>(call: Call<Q, B>, function: F) -> Result<Response, Problem>
+async fn judged<Q: Clone, B: Clone, F, R>(
+    call: Call<Q, B>,
+    function: F,
+) -> Result<Response, Problem>
 where
     F: Fn(Call<Q, B>) -> R,
     R: Future<Output = Result<Response, Problem>>,

@@ -43,8 +43,12 @@ fn own(route: &str, world: &World) -> Option<Vec<(&'static str, Value)>> {
             ("proposer_class", json!("No word")),
         ],
         "start_workflow_run" => vec![("inputs", json!([])), ("trace_id", json!("none"))],
-        "withdraw_change" | "withdraw_proposal" | "merge_change" | "carry_out_proposal"
-        | "pause_workflow_run" | "resume_workflow_run" => Vec::new(),
+        "withdraw_change"
+        | "withdraw_proposal"
+        | "merge_change"
+        | "carry_out_proposal"
+        | "pause_workflow_run"
+        | "resume_workflow_run" => Vec::new(),
         "cancel_workflow_run" => vec![("approval_id", nobodys)],
         "move_step" | "move_task" => {
             vec![("call", json!("dance")), ("document", json!("no object"))]
@@ -70,7 +74,10 @@ fn own(route: &str, world: &World) -> Option<Vec<(&'static str, Value)>> {
         }
         "request_permits" => vec![("objects", json!([])), ("objects", json!([{ "code": "" }]))],
         "sign_kb_document" => vec![("meaning", json!(" ")), ("revision", json!(99))],
-        "abandon_entry" | "stop_orchestrator_run" | "revoke_permit" | "issue_acknowledge"
+        "abandon_entry"
+        | "stop_orchestrator_run"
+        | "revoke_permit"
+        | "issue_acknowledge"
         | "issue_resolve" => vec![("reason", json!(" "))],
         _ => return None,
     })
