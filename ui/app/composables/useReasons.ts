@@ -5,13 +5,14 @@ export interface Reason {
 }
 
 export function useReasons() {
-  const { refusal, refusalOf } = useWords()
+  const { ready, refusal, refusalOf } = useWords()
   const { language } = usePreferences()
   const t = useT()
 
   /** `says` turns a condition into a sentence about it: a condition alone reads as if it held. */
   function reason(problem: unknown, says: (means: string) => string): Reason | undefined {
-    if (typeof problem === 'string') return { text: refusalOf(problem)?.title ?? problem }
+    // A word for programs is nothing to read; the sentences are on their way.
+    if (typeof problem === 'string') return ready.value ? { text: refusalOf(problem)?.title ?? problem } : undefined
     if (typeof problem !== 'object' || problem === null) return undefined
     const facts = problem as Record<string, unknown>
     const english = language.value === 'en' ? undefined : 'en'
@@ -21,10 +22,12 @@ export function useReasons() {
       const own = (means as Record<string, unknown>)[language.value]
       if (typeof own === 'string') return { text: says(own) }
     }
+    // Who could, rather than who can't.
+    if (facts.code === 'RI003' && typeof facts.actor_class === 'string') return { text: t('shell.reason.class', { class: facts.actor_class }) }
     const known = typeof facts.code === 'string' ? refusal(facts.code) : typeof facts.problem === 'string' ? refusalOf(facts.problem) : undefined
     if (known) return { text: known.title }
     if (typeof facts.title === 'string') return { text: facts.title, lang: english }
-    return typeof facts.problem === 'string' ? { text: facts.problem, lang: english } : undefined
+    return typeof facts.problem === 'string' && ready.value ? { text: facts.problem, lang: english } : undefined
   }
 
   function sentences(problems: readonly unknown[], says: (means: string) => string): Reason[] {

@@ -49,6 +49,19 @@ export async function inOnePlace({ claim, place, base, browser, languages }) {
       await button.waitFor()
       if (await button.getAttribute('aria-disabled') !== 'true') throw new Error('an observer may propose')
     })
+    await claim(`why not is a sentence that says who can · ${language}`, async () => {
+      const { items } = await (await thu.context.request.get('/v1/births/permits')).json()
+      // Also before the server's sentences have come, no word for programs stands there.
+      for (const late of [true, false]) {
+        await thu.turnThePage()
+        if (late) await thu.page.route('**/v1/words**', (route) => route.abort())
+        await thu.go(`/permits/${items[0].permit_id}`)
+        const why = thu.page.locator('main .action .against').first()
+        await why.waitFor()
+        const said = (await why.textContent()).trim()
+        if (/^\w+_\w+$/.test(said) || !thu.word('shell.reason.class', { whole: false }).test(said)) throw new Error(`it says “${said}”`)
+      }
+    })
     await claim(`a collapsed group shows the step that decides it · ${language}`, async () => {
       const graph = await (await lan.context.request.get(`/v1/workflow-runs/${id('wfr', archive)}/graph?width=1280&height=800&lanes=false`)).json()
       await lan.go(`/runs/${id('wfr', archive)}?lanes=off&collapse=${graph.groups.map((one) => one.key).join(',')}`)

@@ -280,7 +280,7 @@ async fn an_entry_is_marked_shown_and_abandoned() {
         (&again.is(201).body["entry_id"], &again.body["replayed"]),
         (&json!(id), &json!(true))
     );
-    let (other, _) = ann.signed("/v1/entries", "k1", &json!({ "document_id": "two" })).await;
+    let other = ann.change("/v1/entries", "k1", &json!({ "document_id": "two" }), None).await;
     other.is_refusal(409, "RC015");
     let mut others = Vec::new();
     for (n, name) in ["two", "three"].into_iter().enumerate() {
@@ -330,7 +330,7 @@ async fn an_entry_is_marked_shown_and_abandoned() {
     let reason = json!({ "reason": "nhầm tài liệu" });
     let stale = [("idempotency-key", "x1"), ("if-match", "\"4\"")];
     sofia.send("POST", &give_up, &stale, &reason).await.is_problem(412, "has_changed");
-    let (not_hers, _) = ann.signed(&give_up, "x0", &reason).await;
+    let not_hers = ann.change(&give_up, "x0", &reason, None).await;
     not_hers.is_refusal(403, "RI003");
     let (gone, signature) = sofia.signed(&give_up, "x1", &reason).await;
     assert_eq!((&gone.is(200).body["status"], &gone.body["seq"]), (&json!("abandoned"), &json!(2)));
@@ -362,7 +362,7 @@ async fn an_entry_is_marked_shown_and_abandoned() {
     let actions = driven.is(200).body["actions"].as_array().expect("actions").clone();
     let abandon = actions.iter().find(|action| action["name"] == "abandon").expect("abandon");
     assert_eq!(abandon["problems"][0]["code"], "RO010");
-    let (refused, _) = sofia.signed(&format!("{path}/abandon"), "x2", &reason).await;
+    let refused = sofia.change(&format!("{path}/abandon"), "x2", &reason, None).await;
     assert_eq!(refused.is_refusal(409, "RO010").body["problems"][0], abandon["problems"][0]);
 }
 
