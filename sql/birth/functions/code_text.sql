@@ -3,7 +3,7 @@
 -- callers: birth.family_source, birth.count_unborn
 -- Text of SQL is made here and run elsewhere, with %I only.
 create or replace function birth.code_text(p_row text, p_code_column text) returns text
-language sql immutable strict parallel safe
+language sql immutable parallel safe
 as $$
   select case when count(*) = 1 then '(' || min(c.part) || ' collate pg_catalog."default")'
               else '(birth.joined_code(array[' || string_agg('(' || c.part || ' collate pg_catalog."default")', ', ' order by c.n) || ']) collate pg_catalog."default")' end

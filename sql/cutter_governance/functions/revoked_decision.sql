@@ -11,6 +11,7 @@ as $$
    where d.review_decision_id = p_review_decision_id
      and not exists (
        select from orchestrator.run r
-         join approval.approval_use u on u.used_for_kind = 'orchestrator_run' and u.used_for_ref = r.run_name || '/SG_cut_authz'
-        where r.entry_id = d.entry_id and d.review_decision_id = internal.derived_uuid(r.run_id, 'cut_decision'))
+         cross join (values ('cut_decision', '/SG_cut_authz'), ('lifecycle_decision', '/SG_lifecycle_authz')) g (decision, gate)
+         join approval.approval_use u on u.used_for_kind = 'orchestrator_run' and u.used_for_ref = r.run_name || g.gate
+        where r.entry_id = d.entry_id and d.review_decision_id = internal.derived_uuid(r.run_id, g.decision))
 $$;

@@ -8,7 +8,6 @@ as $$
       p_run.run_id, p_gate, internal.uuid_or_null(p_evidence ->> 'approval_id'), p_evidence ->> 'approval_kb_id') = '[]',
     'decision_is_the_sovereigns', exists (
       select from cutter_governance.review_decision d
-        join identity.signing_key k on k.key_id = d.key_id and k.revoked_at is null
         join kb.revision_signature s on s.path = p_evidence ->> 'approval_kb_id' and s.meaning = p_gate and s.signer = d.reviewer_identity
        where d.review_decision_id = internal.derived_uuid(p_run.run_id, case p_gate when 'SG_cut_authz' then 'cut_decision' else 'lifecycle_decision' end)
          and d.entry_id = p_run.entry_id and d.verdict = 'approve' and d.superseded_by_review_decision_id is null

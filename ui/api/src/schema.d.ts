@@ -2679,6 +2679,11 @@ export interface components {
             /** @description `enforced`, `report_only`, `glass_broken` or `released`. */
             mode: string;
             armed?: boolean | null;
+            /**
+             * @description Partitions that came with rows, which met no gate, and that nobody accepted.
+             * @default []
+             */
+            came_with_rows: string[];
         };
         /** @description What was found, the best first. */
         Found: {
@@ -3954,6 +3959,11 @@ export interface components {
              */
             birth_id: string | null;
             /**
+             * @description Why it failed or was revoked.
+             * @default null
+             */
+            failure_reason: string | null;
+            /**
              * @description It was done before.
              * @default null
              */
@@ -4338,7 +4348,12 @@ export interface components {
         /** @description Objects that are to be born. */
         RequestPermits: {
             collection: string;
-            objects: components["schemas"]["NewObject"][];
+            objects?: components["schemas"]["NewObject"][];
+            /**
+             * Format: int32
+             * @description Instead of objects: so many permits for the next ids of the table. The answer names them.
+             */
+            count?: number | null;
             actor_class?: string | null;
         };
         /** @description Permits, in the order of the codes. */

@@ -210,7 +210,9 @@ fn a_backup_is_restored_with_plain_gpg_and_pg_restore() {
         [
             "audit.drift_acknowledgement",
             "birth.break_glass",
+            "birth.drawn_codes",
             "birth.family_log",
+            "birth.family_part",
             "event.event_pending",
             "event.event_validation_audit",
             "governance.clock_mark",

@@ -256,9 +256,9 @@ async fn the_plan_that_was_looked_at_can_be_named() {
 async fn a_key_revoked_later_does_not_void_what_it_signed() {
     let scene = Scene::new().await;
     let entry = scene.approved("rules", "RULES", ONE).await;
+    scene.cut(entry).await.expect("cut");
     let key = scene.rita.key.as_ref().expect("a key").key_id;
     scene.operator.fn_key_revoke(key, "lost", None).await.expect("revoked");
-    scene.cut(entry).await.expect("cut");
     let key = scene.dora.key.as_ref().expect("a key").key_id;
     scene.operator.fn_key_revoke(key, "lost", None).await.expect("revoked");
     let verified = scene.verify(entry).await.expect("verified");

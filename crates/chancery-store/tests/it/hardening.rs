@@ -1,6 +1,7 @@
 //! What nobody may do, tried for real: by every login, by the owners the migrator can become, and by a superuser with the
 //! triggers in place. Each attempt is refused, and afterwards every row of every table is what it was.
 
+use chancery_model::machine::{Definition, File};
 use chancery_model::refusal::Code::{RI004, RI025, RS015, RS016, RS017};
 use chancery_store::governance::{Issue, Tick};
 use chancery_store::{Error, LOGINS, Role, Store};
@@ -30,7 +31,8 @@ pub(crate) async fn lived_in() -> (TestDb, Store, Uuid) {
     keys::register(&operator, "writer").await;
     let known = operator.fn_drift_acknowledge("table fsm.run", "0", 1, "known", "writer").await;
     known.expect("a difference that somebody answers for");
-    db.machine(DUTIES).await;
+    let duties = Definition::from(&File::parse(DUTIES).expect("a machine file"));
+    db.definition_in_any_class(&duties).await;
     begun_long_ago(&db, &store).await;
     store.fn_sequence_events(100).await.expect("positions");
     store.fn_event_validation_record("letter.posted", "RE002", &json!({})).await.expect("a record");

@@ -365,6 +365,10 @@ async fn roles_have_the_promised_attributes() {
             "lock_timeout=10s",
             "search_path=\"\"",
         ];
+        // Those that only read, or write for somebody's program, are not held open for ever.
+        if matches!(role, Role::Auditor | Role::CutterReadOnly | Role::BirthWriter) {
+            expected.insert(1, "idle_session_timeout=30min");
+        }
         if *role == Role::App {
             expected.insert(3, "max_parallel_workers_per_gather=0");
         }

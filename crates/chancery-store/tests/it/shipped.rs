@@ -55,7 +55,7 @@ impl Shipped {
     /// A database with this machine active in it.
     pub(crate) async fn install(&self) -> TestDb {
         let db = TestDb::new().await;
-        db.definition(&self.definition).await;
+        db.definition_in_any_class(&self.definition).await;
         db
     }
 

@@ -13,10 +13,15 @@ const OUTPUT = {
   },
 }
 
-async function adopt(place, definition) {
+/** A change that nobody has handed in yet. */
+async function drafted(place, definition) {
   const file = join(place.home, `${definition.workflow}.json`)
   writeFileSync(file, JSON.stringify(definition))
-  const change = await place.cli('workflow', 'propose', file, '--as', 'lan')
+  return place.cli('workflow', 'propose', file, '--as', 'lan')
+}
+
+async function adopt(place, definition) {
+  const change = await drafted(place, definition)
   await place.cli('workflow', 'submit', change, '--as', 'lan')
   await place.cli('workflow', 'approve', change, '--class', 'sovereign', '--as', 'hoa')
   await place.cli('workflow', 'merge', change, '--as', 'lan')
@@ -64,14 +69,17 @@ export async function world(place) {
   await place.cli('birth', 'batch', '--collection', `public.${table}`, '--file', codes, '--as', 'lan')
   const entry = (await place.json('cutter', 'list')).find((one) => one.status === 'review_pending')
   const gate = await until('a run stands at a gate', async () => (await place.json('cutter', 'orchestrate', 'list')).find((one) => one.state.startsWith('awaiting_')))
-  const { run: { run_id: stands } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', gate.run_name)
+  const { run: { run_uuid: stands } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', gate.run_id)
+  const change = await drafted(place, { workflow: place.fresh('draft'), title: { en: 'Given up', vi: 'Bỏ đi' }, steps: [{ key: 'open', title: { en: 'Open', vi: 'Mở' }, pic: { starter: true } }], relations: [] })
+  // Its worker ticks all the time, so it is never among the silent ones that others look at.
+  await place.cli('queue', 'freeze', 'noop', '--reason', 'nothing is to be begun', '--class', 'reviewer', '--as', 'minh')
   const token = place.fresh('token')
   await place.cli('token', 'new', 'lan', '--label', token, '--scope', 'self.read')
   await place.cli('machine', 'apply', PURCHASE)
   const custom = await place.cli('run', 'start', '--machine', 'purchase_approval', '--data', '{"amount":1}', '--as', 'lan')
   return {
     workflow, doing, waiting, blocked, job: id('job', job), table, approval: id('apr', request), entry: id('ent', entry.entry_id), gate: id('orc', stands),
-    token, machine: 'purchase_approval', custom: id('run', custom),
+    change: id('chg', change), token, machine: 'purchase_approval', custom: id('run', custom),
   }
 }
 
@@ -83,6 +91,10 @@ const onFinding = (call) => async (person) => {
   const { items } = await (await person.context.request.get('/v1/problems/silent_worker')).json()
   await person.go(`/governance/problems/silent_worker/${encodeURIComponent(items[0].item_id)}`)
   await person.press(person.button(`gov.finding.${call}`))
+}
+const onWorkers = (call) => async (person) => {
+  await person.go('/workers')
+  await person.press(person.button(`gov.worker.${call}`).first())
 }
 const editing = (button) => async (person, { workflow }) => {
   await person.go(`/workflows/${workflow}?propose=1&step=open&view=outline`)
@@ -120,6 +132,10 @@ export const FORMS = {
     await person.press(person.button('flows.edit.do_remove').last())
   } },
   'new-workflow': { who: 'lan', open: (person) => person.go('/changes/new') },
+  'withdraw-change': { who: 'lan', async open(person, { change }) {
+    await person.go(`/changes/${change}`)
+    await person.press(person.button('flows.call.change_withdraw'))
+  } },
   'propose-replay': { who: 'lan', open: (person, { job }) => person.go(`/replays/new?jobs=${job},${job}`) },
   'dismiss-letter': { who: 'minh', async open(person, { job }) {
     await person.go(`/governance/problems/dlq/${job}`)
@@ -169,6 +185,8 @@ export const FORMS = {
     await person.go(`/machines/${machine}/runs/${custom}`)
     await person.press(person.page.locator('main .actions button:not([aria-disabled=true])').first())
   } },
+  'freeze': { who: 'minh', open: onWorkers('freeze') },
+  'thaw': { who: 'minh', open: onWorkers('thaw') },
   'issue-acknowledge': { who: 'minh', open: onFinding('issue_acknowledge') },
   'issue-resolve': { who: 'minh', open: onFinding('issue_resolve') },
   'sign-in-again': { who: 'minh', async open(person) {
