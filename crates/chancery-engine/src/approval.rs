@@ -19,7 +19,7 @@ use uuid::Uuid;
 
 use crate::Error;
 use crate::cutter::refused;
-use crate::run::Actor;
+use crate::run::{Actor, signed_by_nobody};
 
 /// Classes whose votes have a part in a quorum.
 pub const VOTING_CLASSES: [&str; 3] = ["sovereign", "reviewer", "review_authority"];
@@ -113,6 +113,39 @@ pub(crate) async fn signed_request(
     actor_class: &str,
     new: &NewRequest,
 ) -> Result<Request, Error> {
+    let mut request = unsigned_request(store, actor, actor_class, new).await?;
+    if request.signed.is_none() {
+        request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
+    }
+    Ok(request)
+}
+
+/// Refuses what [`request`] would refuse, without asking for anything: who does something else before they ask learns so before they did it.
+/// The database judges the request under a signature that holds for nothing.
+///
+/// # Errors
+/// As [`request`], but for its signature.
+pub(crate) async fn is_acceptable(
+    store: &Store,
+    actor: &Actor,
+    actor_class: &str,
+    new: &NewRequest,
+) -> Result<(), Error> {
+    let mut request = unsigned_request(store, actor, actor_class, new).await?;
+    request.signed = Some(signed_by_nobody(actor.key_id().unwrap_or_default()));
+    match store.fn_approval_request(&request).await {
+        Err(error) if error.refusal().is_none_or(|it| it.code != Code::RI051) => Err(error.into()),
+        Ok(_) | Err(_) => Ok(()),
+    }
+}
+
+/// A request as it is to be signed; signed where the same was asked for before.
+async fn unsigned_request(
+    store: &Store,
+    actor: &Actor,
+    actor_class: &str,
+    new: &NewRequest,
+) -> Result<Request, Error> {
     if has_nul(&new.facts) {
         let facts =
             json!({ "kind": new.kind, "reason": "a text in the facts has a NUL character" });
@@ -152,7 +185,6 @@ pub(crate) async fn signed_request(
     }
     let key_id = actor.key_id().unwrap_or_default();
     request.payload = payload_of(&request, &subject_kind, key_id);
-    request.signed = actor.sign_statement(&Statement::approval(request.payload.clone()))?;
     Ok(request)
 }
 

@@ -39,6 +39,11 @@ pub struct RemoteKey {
 /// Sixty-four zeros are a signature under no statement by no key that can be registered.
 const NOBODYS: [u8; 64] = [0; 64];
 
+/// A signature that holds for nothing: what is judged under it is judged whole, and never done.
+pub(crate) fn signed_by_nobody(key_id: Uuid) -> Signed {
+    Signed { key_id, signature: NOBODYS.to_vec() }
+}
+
 impl Actor {
     /// Somebody who signs here, or not at all.
     pub fn new(principal: impl Into<String>, key: Option<OwnKey>) -> Self {
@@ -133,8 +138,7 @@ impl Actor {
     ) -> Result<Option<Signed>, Error> {
         if let Some(remote) = &self.remote {
             if remote.rehearses {
-                let signature = NOBODYS.to_vec();
-                return Ok(Some(Signed { key_id: remote.key_id, signature }));
+                return Ok(Some(signed_by_nobody(remote.key_id)));
             }
             let good = |signature: &&Vec<u8>| statement.is_signed_by(&remote.public_key, signature);
             return match remote.signatures.iter().find(good) {

@@ -160,22 +160,18 @@ impl TestDb {
     /// # Panics
     /// When it is refused for another reason.
     pub async fn definition_in_any_class(&self, definition: &Definition) {
-        let mut admin = self.superuser().await;
-        admin
-            .execute(
-                "create temporary table given as
-                   select distinct c.actor_class from identity.login_actor_class c where not fsm.can_act(c.actor_class, 'custom');
-                 insert into identity.login_actor_class (login_role, actor_class) select 'chancery_app', g.actor_class from given g",
-            )
-            .await
-            .expect("the superuser may");
+        let held = "select string_agg(distinct c.actor_class, ',') from identity.login_actor_class c where not fsm.can_act(c.actor_class, 'custom')";
+        let held = self.text(held).await;
+        let classes = format!("select 'chancery_app', unnest(string_to_array('{held}', ','))");
+        self.forge(&[&format!(
+            "insert into identity.login_actor_class (login_role, actor_class) {classes}"
+        )])
+        .await;
         self.definition(definition).await;
-        admin
-            .execute(
-                "delete from identity.login_actor_class where login_role = 'chancery_app' and actor_class in (select g.actor_class from given g)",
-            )
-            .await
-            .expect("the superuser may");
+        self.forge(&[&format!(
+            "delete from identity.login_actor_class where (login_role, actor_class) in ({classes})"
+        )])
+        .await;
     }
 
     /// Digest of every row of every table of ours, for "nothing changed". One statement: it is asked thousands of times.

@@ -12,8 +12,8 @@ begin
   perform identity.require_actor(p_principal, p_actor_class);
   if p_actor_class <> all (queue.freezing_classes()) then
     v_problems := internal.problem('RE022', jsonb_build_object('field', 'actor_class', 'expected', 'one of ' || array_to_string(queue.freezing_classes(), ', ')));
-  elsif p_frozen is null or internal.is_blank(p_reason) or octet_length(p_reason) > 1000 then
-    v_problems := internal.problem('RE022', '{"field": "reason", "expected": "whether to freeze, and why in at most 1000 bytes"}');
+  elsif p_frozen is null or internal.is_blank(p_reason) or length(p_reason) > 1000 then
+    v_problems := internal.problem('RE022', '{"field": "reason", "expected": "whether to freeze, and why in at most 1000 characters"}');
   elsif v_problems is null and not exists (select from queue.queue_heartbeat h where h.worker_class = p_worker_class)
         and not exists (select from queue.heartbeat_class c where c.worker_class = p_worker_class) then
     v_problems := internal.problem('RE050', jsonb_build_object('worker_class', p_worker_class, 'known', (

@@ -1,6 +1,7 @@
 // The headline, the chip and the text under it are one picture: after each change they say the same, without a reload.
-import { begun, formsWorkflow } from './forms/open.mjs'
+import { begun, drafted, formsWorkflow, unwanted } from './forms/open.mjs'
 import { Person } from './person.mjs'
+import { id } from './place.mjs'
 
 export async function consistent({ claim, place, base, browser, languages }) {
   const workflow = await formsWorkflow(place)
@@ -72,6 +73,36 @@ export async function consistent({ claim, place, base, browser, languages }) {
         if (free.why) throw new Error('it is unblocked and still says why it is blocked')
       })
     }
+    await claim(`a draft that is withdrawn says so, and offers nothing more · ${language}`, async () => {
+      const change = await drafted(place, unwanted(place))
+      await lan.go(`/changes/${id('chg', change)}`)
+      const before = await page.locator('h1').textContent()
+      await lan.press(lan.button('flows.call.change_withdraw'))
+      const form = page.locator('form[data-form="withdraw-change"]')
+      await form.locator('textarea').fill('nobody wants it')
+      await form.locator('[type=submit]').click()
+      await lan.sign(page.locator('main .chip[data-state=withdrawn]').first())
+      await form.waitFor({ state: 'detached' })
+      await page.waitForFunction((one) => document.querySelector('h1').textContent !== one, before)
+      for (const gone of ['change_withdraw', 'change_submit']) {
+        if (await lan.button(`flows.call.${gone}`).count() > 0) throw new Error(`it still offers ${gone}`)
+      }
+    })
     await lan.leave()
+    const minh = await Person.arrive({ browser, place, base, name: 'minh', language, by: 'mouse', key: false })
+    await claim(`a class that is frozen says so and can be thawed, and the other way round · ${language}`, async () => {
+      await minh.go('/workers')
+      for (const [call, back] of [['freeze', 'thaw'], ['thaw', 'freeze']]) {
+        await minh.press(minh.button(`gov.worker.${call}`).filter({ hasText: 'http' }))
+        const form = minh.page.locator(`form[data-form="${call}"]`)
+        await form.locator('textarea').fill('the line is being repaired')
+        await form.locator('[type=submit]').click()
+        const card = minh.page.locator('main .card').filter({ has: minh.page.getByRole('heading', { name: 'http', exact: true }) })
+        await minh.button(`gov.worker.${back}`).filter({ hasText: 'http' }).waitFor()
+        const frozen = await card.getByText(minh.word('gov.worker.frozen')).count() > 0
+        if (frozen !== (call === 'freeze')) throw new Error(`after ${call} it ${frozen ? 'says' : 'does not say'} that it is frozen`)
+      }
+    })
+    await minh.leave()
   }
 }

@@ -207,6 +207,23 @@ pub async fn propose(
     proposal: &Proposal,
 ) -> Result<Proposed, Error> {
     let batch_id = proposal.batch_id.unwrap_or_else(Uuid::now_v7);
+    let mut request = NewRequest {
+        approval_id: Some(approval_of(batch_id)),
+        kind: "dlq_replay".to_owned(),
+        subject_ref: batch_id.to_string(),
+        subject_digest: None,
+        risk: None,
+        title: match proposal.job_ids.as_slice() {
+            [one] => format!("Run the dead job {one} again"),
+            several => format!("Run {} dead jobs again", several.len()),
+        },
+        facts: json!({
+            "jobs": proposal.job_ids, "reason": proposal.reason, "stagger_ms": proposal.stagger_ms,
+        }),
+        expires_in: proposal.expires_in,
+    };
+    // The batch is kept before the approval is asked for, so whatever would be refused of that is refused first.
+    approval::is_acceptable(store, actor, actor_class, &request).await?;
     let births = proposal
         .job_ids
         .iter()
@@ -227,24 +244,8 @@ pub async fn propose(
         })
         .await;
     let batch = actor.past_rehearsal(batch)?;
-    let request = NewRequest {
-        approval_id: Some(approval_of(batch_id)),
-        kind: "dlq_replay".to_owned(),
-        subject_ref: batch_id.to_string(),
-        subject_digest: batch
-            .as_ref()
-            .ok()
-            .and_then(|batch| hex::decode(&batch.subject_digest).ok()),
-        risk: None,
-        title: match proposal.job_ids.as_slice() {
-            [one] => format!("Run the dead job {one} again"),
-            several => format!("Run {} dead jobs again", several.len()),
-        },
-        facts: json!({
-            "jobs": proposal.job_ids, "reason": proposal.reason, "stagger_ms": proposal.stagger_ms,
-        }),
-        expires_in: proposal.expires_in,
-    };
+    request.subject_digest =
+        batch.as_ref().ok().and_then(|batch| hex::decode(&batch.subject_digest).ok());
     let approval = approval::request(store, actor, actor_class, &request).await?;
     Ok(Proposed { batch: batch?, approval })
 }

@@ -13,8 +13,13 @@ const OUTPUT = {
   },
 }
 
+/** A workflow that nobody is going to start. */
+export const unwanted = (place) => ({
+  workflow: place.fresh('draft'), title: { en: 'Given up', vi: 'Bỏ đi' }, steps: [{ key: 'open', title: { en: 'Open', vi: 'Mở' }, pic: { starter: true } }], relations: [],
+})
+
 /** A change that nobody has handed in yet. */
-async function drafted(place, definition) {
+export async function drafted(place, definition) {
   const file = join(place.home, `${definition.workflow}.json`)
   writeFileSync(file, JSON.stringify(definition))
   return place.cli('workflow', 'propose', file, '--as', 'lan')
@@ -70,7 +75,7 @@ export async function world(place) {
   const entry = (await place.json('cutter', 'list')).find((one) => one.status === 'review_pending')
   const gate = await until('a run stands at a gate', async () => (await place.json('cutter', 'orchestrate', 'list')).find((one) => one.state.startsWith('awaiting_')))
   const { run: { run_uuid: stands } } = await place.json('cutter', 'orchestrate', 'status', '--run-id', gate.run_id)
-  const change = await drafted(place, { workflow: place.fresh('draft'), title: { en: 'Given up', vi: 'Bỏ đi' }, steps: [{ key: 'open', title: { en: 'Open', vi: 'Mở' }, pic: { starter: true } }], relations: [] })
+  const change = await drafted(place, unwanted(place))
   // Its worker ticks all the time, so it is never among the silent ones that others look at.
   await place.cli('queue', 'freeze', 'noop', '--reason', 'nothing is to be begun', '--class', 'reviewer', '--as', 'minh')
   const token = place.fresh('token')
