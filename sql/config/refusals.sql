@@ -73,7 +73,7 @@ insert into config.refusal (code, problem, title, hint) values
   ('RE020', 'finding_unknown', 'There is no such finding.', 'Its id stands in the event finding.opened and in governance.v_system_issues.'),
   ('RE021', 'finding_malformed', 'What is reported as a finding is not acceptable.', 'The facts name the field and what it should be; evidence carries references, never contents or secrets.'),
   ('RE022', 'heartbeat_malformed', 'What is said about a worker is not acceptable.', 'The facts name the field and what it should be.'),
-  ('RE023', 'worker_still_silent', 'A silent worker is not made well by hand.', 'It recovers by a tick that was well while its class is not frozen, with the event finding.recovered; or a person resolves its finding.'),
+  ('RE023', 'worker_still_silent', 'A silent worker cannot be marked healthy manually.', 'It recovers when it reports success while its class is not frozen; or a person resolves its finding.'),
   ('RE024', 'lag_window_invalid', 'The window is not acceptable.', 'Ask for at least a minute and at most 366 days.'),
   ('RE030', 'consumer_unknown', 'There is no such consumer.', 'Register it first; a relay registers itself when it starts.'),
   ('RE031', 'consumer_unfit', 'The consumer''s name, kind or target does not fit.', 'A name stays with its target: give another stream another --consumer.'),

@@ -78,7 +78,7 @@ select 'refusal.' || v.code || w.what, 'vi', w.text
   ('RE020', 'Không có phát hiện này.', 'Mã của nó có trong sự kiện finding.opened và trong governance.v_system_issues.'),
   ('RE021', 'Điều báo là phát hiện không chấp nhận được.', 'Dữ kiện nêu trường và giá trị cần có; bằng chứng mang tham chiếu, không mang nội dung hay bí mật.'),
   ('RE022', 'Điều nói về tiến trình không chấp nhận được.', 'Dữ kiện nêu trường và giá trị cần có.'),
-  ('RE023', 'Tiến trình im lặng không thể được sửa tay thành bình thường.', 'Nó hồi phục bằng một nhịp tốt khi lớp không bị đóng băng, với sự kiện finding.recovered; hoặc một người giải quyết phát hiện của nó.'),
+  ('RE023', 'Không thể tự tay đánh dấu tiến trình im lặng là bình thường.', 'Nó hồi phục khi báo chạy tốt trong lúc lớp không bị đóng băng; hoặc một người giải quyết phát hiện của nó.'),
   ('RE024', 'Khoảng thời gian không chấp nhận được.', 'Hỏi ít nhất một phút và nhiều nhất 366 ngày.'),
   ('RE030', 'Không có bên nhận này.', 'Đăng ký trước; bộ chuyển tiếp tự đăng ký khi khởi động.'),
   ('RE031', 'Tên, loại hoặc đích của bên nhận không hợp.', 'Tên gắn với đích của nó: luồng khác dùng --consumer khác.'),

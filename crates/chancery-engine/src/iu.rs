@@ -42,7 +42,7 @@ pub async fn add_document(
     let prefix = document.prefix.map(str::to_owned).or_else(|| known.map(|known| known.prefix));
     let add = async |units: Option<i64>| {
         store
-            .fn_source_add_cut(
+            .source_add_cut(
                 document.document_id,
                 document.prefix,
                 document.media_type,

@@ -233,7 +233,7 @@ impl Store {
     ///
     /// # Errors
     /// The database's refusal: RE019, RE030, RI001–RI004.
-    pub async fn consumer_lead(
+    pub async fn fn_consumer_lead(
         &self,
         consumer: &str,
         holder: &str,

@@ -189,14 +189,14 @@ impl Store {
         body: &[u8],
         principal: &str,
     ) -> Result<SourceAdded, Error> {
-        self.fn_source_add_cut(document_id, prefix, media_type, body, principal, None).await
+        self.source_add_cut(document_id, prefix, media_type, body, principal, None).await
     }
 
     /// As [`Self::fn_source_add`], for a document that would be cut into so many units.
     ///
     /// # Errors
     /// Also `Refused` when a cut may not have so many.
-    pub async fn fn_source_add_cut(
+    pub async fn source_add_cut(
         &self,
         document_id: &str,
         prefix: Option<&str>,

@@ -10,7 +10,7 @@ as $$
       (select d.refobjid from pg_attrdef k
          join pg_depend d on d.classid = 'pg_attrdef'::regclass and d.objid = k.oid and d.refclassid = 'pg_class'::regclass
          join pg_class s on s.oid = d.refobjid and s.relkind = 'S'
-        where k.adrelid = a.attrelid and k.adnum = a.attnum and pg_get_expr(k.adbin, k.adrelid) ~ '^nextval\(''.*''::regclass\)$'))
+        where k.adrelid = a.attrelid and k.adnum = a.attnum and pg_get_expr(k.adbin, k.adrelid) ~ E'^nextval\\(''.*''::regclass\\)$'))
     from pg_attribute a
    where a.attrelid = p_family.relation and a.attname = p_family.code_column and a.attnum > 0 and not a.attisdropped
      and a.atttypid = any (array['int2'::regtype, 'int4'::regtype, 'int8'::regtype]::oid[])

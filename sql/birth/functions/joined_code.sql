@@ -5,5 +5,5 @@ create or replace function birth.joined_code(p_parts text[]) returns text
 language sql immutable parallel safe
 as $$
   select case when array_position(p_parts, null) is null then array_to_string(array(
-    select replace(replace(p.part, '\', '\\'), ',', '\,') from unnest(p_parts) with ordinality p (part, n) order by p.n), ',') end
+    select replace(replace(p.part, E'\\', E'\\\\'), ',', E'\\,') from unnest(p_parts) with ordinality p (part, n) order by p.n), ',') end
 $$;

@@ -388,7 +388,7 @@ impl Relay {
         self.register().await?;
         while !self.leads().await {
             let Options { consumer, principal, .. } = &self.options;
-            self.lead = self.store.consumer_lead(consumer, &self.holder, principal).await?;
+            self.lead = self.store.fn_consumer_lead(consumer, &self.holder, principal).await?;
             if self.lead.is_some() {
                 break;
             }

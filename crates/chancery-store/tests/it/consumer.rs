@@ -318,7 +318,7 @@ async fn one_leads_a_consumers_name() {
     let denied = low.execute("select event.fn_consumer_lead('nats', 'x', 5, 'writer')").await;
     assert_eq!(sqlstate(&denied.expect_err("no right")), "42501");
     let lead = async |store: &Store, consumer: &str, holder: &str| {
-        store.consumer_lead(consumer, holder, "writer").await.expect("an answer")
+        store.fn_consumer_lead(consumer, holder, "writer").await.expect("an answer")
     };
     let mut first = lead(&store, "nats", "a").await.expect("free");
     assert!(first.holds().await);
@@ -339,5 +339,5 @@ async fn one_leads_a_consumers_name() {
         let refused = app.execute(AssertSqlSafe(door)).await.map_err(Error::from);
         assert_eq!(codes(refused), [Code::RE019]);
     }
-    assert_eq!(codes(store.consumer_lead("none", "a", "writer").await), [Code::RE030]);
+    assert_eq!(codes(store.fn_consumer_lead("none", "a", "writer").await), [Code::RE030]);
 }

@@ -299,7 +299,7 @@ async fn a_forged_signature_waits_for_nobody() {
         deed(
             app,
             format!(
-                "approval.fn_approval_request('{id}', 'note', 'n', null, 'low', 't', '{{}}', 1, 'pia', 'sovereign', {lane})"
+                "approval.fn_approval_request('{id}', 'note', 'n', null, 'low', 't', '{{}}', (extract(epoch from now()) * 1000000)::bigint + 60000000, 'pia', 'sovereign', {lane})"
             ),
         ),
         deed(

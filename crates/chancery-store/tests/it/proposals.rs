@@ -238,7 +238,7 @@ async fn a_draft_is_given_up_by_its_writer() {
     create(&flow, other, &edge()).await.expect("a draft");
     for (kind, id) in [("workflow_change", change), ("proposal", other)] {
         let by_another = flow.proposal_move(kind, id, "withdraw", json!({}), "rita");
-        assert_eq!(flow.refuses(by_another).await, ["RS006"], "who wrote it");
+        assert_eq!(flow.refuses(by_another).await, ["G-PROPOSER"], "who wrote it");
         let given_up = flow.proposal_move(kind, id, "withdraw", json!({}), "petra").await;
         assert_eq!(given_up.expect("given up")["state"], "withdrawn");
         for call in ["submit", "withdraw"] {

@@ -37,6 +37,12 @@ async fn apply(store: &Store, document: &Value, activate: bool) -> Result<Machin
         .await
 }
 
+/// Applied and activated, also where a newer version is the active one.
+async fn apply_older(store: &Store, document: &Value) -> Result<MachineApplied, Error> {
+    let digest = hex::encode(canonical::sha256(document));
+    store.fn_machine_apply(document, &digest, "operator", Activate::AlsoOlder).await
+}
+
 /// The facts of the only problem of a refusal.
 fn refused(answer: Result<MachineApplied, Error>, code: Code) -> Value {
     let error = answer.expect_err("a refusal");
@@ -296,7 +302,7 @@ async fn a_new_version_leaves_running_instances_alone() {
     assert!(sent.transition_id.is_some_and(|id| id.starts_with("letter@1.0.0#")));
 
     // An older version can be made the active one again; there is still only one.
-    let back = apply(&operator, &document(LETTER), true).await.expect("as it was");
+    let back = apply_older(&operator, &document(LETTER)).await.expect("as it was");
     assert_eq!((back.outcome.as_str(), back.active), ("activated", true));
     assert_eq!(active(&operator).await, ["letter@1.0.0"]);
     let unasked = apply(&operator, &document(&next), false).await.expect("known");
@@ -320,7 +326,7 @@ async fn one_version_a_name_is_active() {
         .into_iter()
         .map(|document| {
             let operator = operator.clone();
-            tokio::spawn(async move { apply(&operator, &document, true).await })
+            tokio::spawn(async move { apply_older(&operator, &document).await })
         })
         .collect();
     for task in tasks {
@@ -584,9 +590,7 @@ async fn an_older_version_is_not_made_active_by_the_way() {
     let stored = apply(&operator, &document(&letter("1.2.0")), false).await.expect("stored only");
     assert_eq!((stored.outcome.as_str(), stored.active), ("created", false));
     assert_eq!(active().await, "letter@1.10.0");
-    let older = document(&letter("1.9.0"));
-    let digest = hex::encode(canonical::sha256(&older));
-    let back = operator.fn_machine_apply(&older, &digest, "operator", Activate::AlsoOlder).await;
+    let back = apply_older(&operator, &document(&letter("1.9.0"))).await;
     assert_eq!(back.expect("it was said").outcome, "activated");
     assert_eq!(active().await, "letter@1.9.0");
 }

@@ -324,7 +324,7 @@ async fn an_event_type_keeps_its_meaning() {
         |event| event["stream"] = json!("alert"),
         |event| event["lane"] = json!("delayed"),
     ];
-    for (differs, change) in ["schema", "stream", "lane"].into_iter().zip(changes) {
+    for (differs, change) in ["schema", "schema", "stream", "lane"].into_iter().zip(changes) {
         let mut other = other.clone();
         let event = list(&mut other, "events")
             .iter_mut()
