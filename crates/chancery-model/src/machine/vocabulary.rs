@@ -176,13 +176,13 @@ impl ActorClass {
     /// test compares.
     #[must_use]
     pub const fn can_act(self, scope: Scope) -> bool {
-        match (self, scope) {
+        !matches!(
+            (self, scope),
             (Self::Observer, _)
-            | (
-                Self::ReviewAuthority | Self::ExecutorDot991 | Self::VerifierDot992,
-                Scope::Custom,
-            ) => false,
-            _ => true,
-        }
+                | (
+                    Self::ReviewAuthority | Self::ExecutorDot991 | Self::VerifierDot992,
+                    Scope::Custom
+                )
+        )
     }
 }

@@ -53,7 +53,7 @@ async fn try_all(risk: &str) {
     let mut count = slice::seed(0);
     let mut drawn = || {
         count = count.wrapping_add(1);
-        count % share == 0
+        count.is_multiple_of(share)
     };
     let mut ways = vec![Vec::new()];
     let mut decided = 0;

@@ -276,7 +276,7 @@ async fn the_vectors_of_wycheproof_are_judged_as_they_say() {
         rows.join(",\n")
     );
     let path = repo_path("ui/tests/unit/ed25519-wycheproof.json");
-    if std::env::var("INSTA_UPDATE").is_ok_and(|how| how == "always") {
+    if slice::asked("INSTA_UPDATE").is_some_and(|how| how == "always") {
         std::fs::write(&path, &file).expect("written");
     }
     let stored = std::fs::read_to_string(&path).unwrap_or_default();
