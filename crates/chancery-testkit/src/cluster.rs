@@ -18,7 +18,7 @@ const FAST: &[(&str, &str)] = &[
     ("fsync", "off"),
     ("full_page_writes", "off"),
     ("max_connections", "300"),
-    ("autovacuum_naptime", "30s"),
+    ("autovacuum_naptime", "10s"),
 ];
 
 impl TestCluster {

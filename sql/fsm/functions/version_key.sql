@@ -6,7 +6,7 @@ as $$
   select string_agg(internal.sortable_number(n.digits), '.' order by n.place) || ',' || coalesce((
            select string_agg(case when i.word ~ '^\d+$' then '0' || internal.sortable_number(i.word) else '1' || i.word end, E'\x01' order by i.place)
              from string_to_table(v.part[2], '.') with ordinality i (word, place)), '2')
-    from regexp_match(p_version, '^(\d+\.\d+\.\d+)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?$') v (part)
+    from regexp_match(p_version, '^([0-9]+[.][0-9]+[.][0-9]+)(?:-([0-9A-Za-z.-]+))?(?:[+][0-9A-Za-z.-]+)?$') v (part)
     cross join lateral string_to_table(v.part[1], '.') with ordinality n (digits, place)
    group by v.part
 $$;

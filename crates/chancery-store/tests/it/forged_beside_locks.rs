@@ -158,6 +158,8 @@ async fn a_forged_signature_waits_for_nobody() {
     let change = Uuid::now_v7();
     flow.propose(change, &single("other", json!({}))).await.expect("a draft");
     let mut connection = flow.db.connect(Role::App).await;
+    let read = "select kb.fn_kb_put('a/b', 'policy', 'text', null, 'writer', 'pic_human')";
+    connection.execute(read).await.expect("a document to sign");
     let issue: String = sqlx::query_scalar(
         "select governance.fn_log_issue('test', 'warning', 'title', null, 'thing', 'a', 'trouble', '{}', 'chancery') ->> 'issue_id'",
     )
