@@ -185,10 +185,6 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
             ours.schema_version
         )));
     }
-    let is_there = |version| applied.iter().any(|(known, ..)| *known == version);
-    if bundle::migrations().iter().any(|migration| !is_there(migration.version)) {
-        lock_tables(&mut transaction).await?;
-    }
     let mut names = Vec::new();
     for migration in bundle::migrations() {
         match applied.iter().find(|(version, ..)| *version == migration.version) {
@@ -222,7 +218,6 @@ async fn apply(connection: &mut PgConnection) -> Result<Migrated, Error> {
         !new_rules && drift::is_current() && !drift::drift_in(&mut transaction).await?.is_empty();
     let rules_applied = new_rules || drifted;
     if rules_applied {
-        lock_tables(&mut transaction).await?;
         transaction.execute("set local role none").await?;
         for piece in bundle::pieces() {
             let role = piece.owner.unwrap_or("chancery_migrator");
@@ -265,24 +260,6 @@ async fn one_at_a_time(connection: &mut PgConnection) -> Result<(), Error> {
     }
     if sqlx::query_scalar::<_, bool>(there).fetch_one(&mut *connection).await? {
         connection.execute("lock table internal.migration in share row exclusive mode").await?;
-    }
-    Ok(())
-}
-
-/// Whoever writes has finished, and whoever comes waits, before anything is changed: all tables are locked at once, as the triggers that are
-/// made again would lock them one by one. One by one, somebody who had written to a table and wanted another would be met half-way, and the
-/// whole release taken back for it. A deadlock here costs a second.
-async fn lock_tables(connection: &mut PgConnection) -> Result<(), Error> {
-    let tables: Option<String> = sqlx::query_scalar(
-        "select string_agg(format('%I.%I', n.nspname, c.relname), ', ' order by c.oid)
-           from pg_class c join pg_namespace n on n.oid = c.relnamespace
-          where c.relowner = 'chancery_owner'::regrole and c.relkind in ('r', 'p') and not c.relispartition",
-    )
-    .fetch_one(&mut *connection)
-    .await?;
-    if let Some(tables) = tables {
-        let lock = format!("lock table {tables} in share row exclusive mode");
-        connection.execute(AssertSqlSafe(lock)).await?;
     }
     Ok(())
 }
