@@ -113,7 +113,7 @@ async fn turns_that_nobody_holds_are_swept() {
     let waiting = second.execute("select internal.take_turn('held')").await;
     assert_eq!(sqlstate(&waiting.expect_err("somebody still has it")), "55P03");
     first.execute("commit").await.expect("done");
-    // Who comes while the row goes waits for the sweep, and makes it anew.
+    // Who comes while the row goes waits for the sweep, and makes it again.
     sweeper.execute("begin").await.expect("a transaction");
     let swept: i32 = sqlx::query_scalar("select internal.sweep_turns()")
         .fetch_one(&mut sweeper)
